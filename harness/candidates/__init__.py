@@ -1,0 +1,1 @@
+"""How a candidate joins: the contract, and its loading."""
