@@ -1,0 +1,1 @@
+"""The reference ledger: our own known-good candidate. A subject like any other, never the oracle."""

@@ -68,7 +68,7 @@ class Handles(Protocol):
         """Say what the ledger now says. Counts when the open transaction of this worker has committed, and is dropped if it does not."""
 
     def alert(self, subject: str, reason: str) -> None:
-        """Call a person."""
+        """Call a person. The pager rings once for each subject, however often it is called."""
 
 
 class Worker(Protocol):

@@ -105,8 +105,8 @@ CONDITIONS: dict[str, Condition] = {
     "eventual cell, something stands": lambda c: c.cell is not None and c.cell.lookup is Lookup.EVENTUAL and c.stands,
     "honouring cell": lambda c: c.cell is not None and c.cell.key is not Key.IGNORED,
     "key seen before": lambda c: c.cell is not None and c.cell.key is not Key.IGNORED and c.key_seen,
-    "approval asked": lambda c: c.action == "request",
-    "approval read": lambda c: c.action == "read",
+    "approval asked": lambda c: c.action == "request" and c.stands,
+    "approval read": lambda c: c.action == "read" and c.stands,
     "needs approval": lambda c: c.approval,
     "something stands": lambda c: c.stands,
 }
@@ -135,7 +135,8 @@ _CALLS = (_U.EFFECT, _U.UNDO, _U.LOOKUP, _U.VERIFY, _U.APPROVE)
 _LOOKING = (_U.LOOKUP, _U.VERIFY)
 _EVERYWHERE = tuple(Purpose)
 _ALL = tuple(Phase)
-_UNLOCKED = (_P.INTENT_RECORDED, _P.SENT, _P.DELIVERED, _P.COMMITTED, _P.ACKNOWLEDGED, _P.RECORDED, _P.AFTER_COMMIT)
+_UNLOCKED = (_P.INTENT_RECORDED, _P.SENT, _P.COMMITTED, _P.ACKNOWLEDGED, _P.RECORDED, _P.AFTER_COMMIT)
+"""Where the worker holds no lock of its store. `delivered` is left out: for a caller that waits it is the same as `committed`."""
 _IN_WRITE = (_P.IN_COMMIT,)
 _BOTH = ("simulation", "process")
 
@@ -186,7 +187,7 @@ FAULTS: dict[Fault, FaultSpec] = {
         ),
         FaultSpec(
             Fault.DUPLICATE_DELIVERY, Family.MESSAGE, None,
-            "The network delivers the request twice, the copy a second after the original.",
+            "The network delivers the request twice, the copy right behind the original.",
             (_P.SENT,), (*_CHANGING, _U.APPROVE), "duplicate can be found out",
             "An honoured key makes the copy harmless; without one the second effect is found by verification and declared. "
             "Left out where keys are ignored and nothing can be looked up: no ledger could know.",
@@ -328,7 +329,7 @@ FAULTS: dict[Fault, FaultSpec] = {
         FaultSpec(
             Fault.EXTERNAL_CHANGE, Family.CONTROL, None,
             "An outside actor undoes the effect just before the candidate compensates it.",
-            (_P.INTENT_RECORDED, _P.SENT), (_U.UNDO,), "something stands",
+            (_P.SENT,), (_U.UNDO,), "something stands",
             "The provider then refuses the undo; the world is read before anything is concluded.",
         ),
         FaultSpec(
@@ -350,7 +351,7 @@ FAULTS: dict[Fault, FaultSpec] = {
         FaultSpec(
             Fault.RECOVERY_ADOPTS_LIVE_RUN, Family.LEASE, None,
             "A recovery starts while the worker is alive and its lease valid.",
-            (_P.INTENT_RECORDED, _P.DELIVERED, _P.COMMITTED, _P.RECORDED, _P.AFTER_COMMIT), _EVERYWHERE, "always",
+            (_P.INTENT_RECORDED, _P.COMMITTED, _P.RECORDED, _P.AFTER_COMMIT), _EVERYWHERE, "always",
             "A valid lease is respected: recovery leaves the run alone.",
         ),
         FaultSpec(

@@ -40,16 +40,12 @@ def to_plain(value: Any) -> Any:
 
 def scenario_from_plain(data: Mapping[str, Any]) -> Scenario:
     """The inverse of `to_plain` for a scenario. Raises KeyError, TypeError or ValueError on data of another shape."""
-    flow = data["workflow"]
-    workflow = Workflow(
-        flow["id"], tuple(_operation(op) for op in flow["operations"]), flow["intent_id"], flow["intent_version"]
-    )
     return Scenario(
         id=data["id"],
         title=data["title"],
         why=data["why"],
         kind=ScenarioKind(data["kind"]),
-        workflow=workflow,
+        workflow=workflow_from_plain(data["workflow"]),
         cells={name: Cell.parse(text) for name, text in data["cells"].items()},
         source=data["source"],
         faults=frozenset(data["faults"]),
@@ -63,6 +59,12 @@ def scenario_from_plain(data: Mapping[str, Any]) -> Scenario:
         seed=data["seed"],
         path=data["path"],
     )
+
+
+def workflow_from_plain(data: Mapping[str, Any]) -> Workflow:
+    """The inverse of `to_plain` for a workflow. Raises KeyError, TypeError or ValueError on data of another shape."""
+    operations = tuple(_operation(op) for op in data["operations"])
+    return Workflow(data["id"], operations, data["intent_id"], data["intent_version"])
 
 
 def _operation(data: Mapping[str, Any]) -> Operation:

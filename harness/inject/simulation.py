@@ -1,0 +1,357 @@
+"""The in-process crossing: a worker's handles, its store connection, and the faults that a call or a commit does to itself.
+
+Which faults: all of the message, provider, look-up and store families that the table gives to the simulation rig. A caller sees the
+same exception for a lost request, a lost and a slow response, as real clients do.
+
+What this cannot simulate: a torn or unsynced file (the store is SQLite in memory: what it committed it never loses), a worker stopped
+inside a ledger transaction (the embedded store has one writer), two workers truly at the same moment, partial writes on a socket,
+threads of the candidate's own, and re-sends inside a client library (calls are made on the provider's domain, not through a client).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from harness.inject.world import World
+from harness.model.boundary import OBSERVING, Phase, Purpose
+from harness.model.cell import LATE_NS, SECOND_NS
+from harness.model.claim import Claim
+from harness.model.errors import ProviderFailure
+from harness.model.fault import Fault
+from harness.model.wire import ProviderTraits, Reply, Request
+
+HOP_NS = 1_000_000
+"""One way over the simulated network: 1 ms."""
+WRITE_NS = 100_000
+"""One ledger commit: 0.1 ms."""
+CALL_TIMEOUT_NS = 5 * SECOND_NS
+
+_LOST_AFTER_COMMIT = {
+    Fault.LOST_RESPONSE: ("timeout", CALL_TIMEOUT_NS),
+    Fault.SLOW_RESPONSE: ("timeout", CALL_TIMEOUT_NS),
+    Fault.CONNECTION_RESET: ("connection-reset", HOP_NS),
+    Fault.TRUNCATED_RESPONSE: ("truncated-response", HOP_NS),
+}
+"""Message faults after the commit: what the caller sees, and after how long."""
+
+_STORE_ERRORS = {
+    Fault.COMMIT_UNACKNOWLEDGED: "server closed the connection during COMMIT",
+    Fault.COMMIT_LOST: "server closed the connection during COMMIT",
+    Fault.SERIALIZATION_FAILURE: "could not serialize access: transaction rolled back",
+    Fault.STORE_LOCKED: "database is locked",
+    Fault.STORE_FULL: "database or disk is full",
+    Fault.STORE_CONNECTION_LOST: "connection lost",
+}
+
+
+class Dead(BaseException):
+    """Raised into code of an incarnation that is dead and still tries to act."""
+
+
+class BoundaryConnection(sqlite3.Connection):
+    """A worker's store connection. A commit that changes something is three boundaries: before, in and after."""
+
+    handles: SimHandles | None = None
+
+    def commit(self) -> None:
+        handles = self.handles
+        if handles is None or not self.in_transaction:
+            super().commit()
+            return
+        handles.commit(self, super().commit, super().rollback)
+
+    def close_underneath(self) -> None:
+        """Close as a dying process does: the open transaction is rolled back by the database, by nobody else."""
+        super().close()
+
+
+class SimHandles:
+    """What one incarnation is given. See `harness.candidates.contract.Handles`."""
+
+    def __init__(
+        self, world: World, worker: str, incarnation: int, desks: Mapping[str, Any], traits: Mapping[str, ProviderTraits], store: str,
+        die: Callable[[SimHandles], NoReturn],
+    ) -> None:
+        self.world = world
+        self.worker = worker
+        self.incarnation = incarnation
+        self.providers = traits
+        self.dead = False
+        self.dying = False
+        self.silent = False
+        """The auditor reads without crossing boundaries."""
+        self.after_reply: Callable[[], None] | None = None
+        """A strike that waits until the provider has answered (a worker stopped while it waits for a response)."""
+        self._desks = desks
+        self._store = store
+        self._die = die
+        self._connections: list[BoundaryConnection] = []
+        self._claims: list[Claim] = []
+        self._write: tuple[str, str, str] | None = None
+
+    # -- time and people ----------------------------------------------------------------------------------------------------
+
+    def now_ns(self) -> int:
+        return self.world.now
+
+    def sleep_ns(self, duration_ns: int) -> None:
+        self._alive("sleep")
+        self.world.advance(duration_ns)
+
+    def alert(self, subject: str, reason: str) -> None:
+        self._alive("alert")
+        if subject in self.world.alerted:
+            return
+        self.world.alerted.add(subject)
+        self.world.record(self.worker, "alerted", subject, {"subject": subject, "reason": reason})
+
+    def mark(self, twin: str) -> None:
+        """A broken twin says that its planted line ran."""
+        self.world.record(self.worker, "bug-reached", "", {"twin": twin})
+
+    def _alive(self, what: str) -> None:
+        if not self.dead:
+            return
+        self.world.record(self.worker, "dead-call", "", {"what": what})
+        raise Dead(what)
+
+    # -- the store ----------------------------------------------------------------------------------------------------------
+
+    def connect(self) -> sqlite3.Connection:
+        self._alive("connect")
+        connection = sqlite3.connect(self._store, uri=True, timeout=0, check_same_thread=False, factory=BoundaryConnection)
+        connection.handles = self
+        self._connections.append(connection)
+        return connection
+
+    def next_write(self, subject: str, label: str) -> None:
+        self._write = (subject, label, "")
+
+    def claim(self, claim: Claim) -> None:
+        self._alive("claim")
+        self._claims.append(claim)
+
+    def commit(self, connection: BoundaryConnection, commit: Callable[[], None], rollback: Callable[[], None]) -> None:
+        """One ledger transaction: before, in, after; the store's faults; claims count only when it has committed."""
+        self._alive("commit")
+        if self.silent:
+            commit()
+            return
+        base, subject, before, after = self._name_write()
+        cross = self.world.cross
+        fault = cross(self, f"{base}/{before.value}", before, Purpose.WRITE, "", subject) if before is not Phase.ACKNOWLEDGED else None
+        if fault is not None:
+            self._store_fails(connection, f"{base}/{before.value}", fault, rollback)
+        inside = f"{base}/{Phase.IN_COMMIT.value}" if before is Phase.BEFORE_COMMIT else f"{base}.{_inside(before)}/in-commit"
+        fault = cross(self, inside, Phase.IN_COMMIT, Purpose.WRITE, "", subject)
+        if fault is not None and fault is not Fault.COMMIT_UNACKNOWLEDGED:
+            self._store_fails(connection, inside, fault, rollback)
+        commit()
+        self.world.now += WRITE_NS
+        self._wrote(base)
+        if fault is not None:
+            self._store_fails(connection, inside, fault, rollback)
+        cross(self, f"{base}/{after.value}", after, _purpose_after(after, subject), "", subject)
+
+    def _name_write(self) -> tuple[str, str, Phase, Phase]:
+        named, self._write = self._write, None
+        names = self.world.names
+        if named is None:
+            base = names.unnamed_write()
+            return base, "workflow", Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
+        subject, label, _ = named
+        if label == "intent":
+            return names.intent(subject), subject, Phase.BEFORE_INTENT, Phase.INTENT_RECORDED
+        if label == "record" and self._last_call:
+            base, self._last_call = self._last_call, ""
+            return base, subject, Phase.ACKNOWLEDGED, Phase.RECORDED
+        return names.write(subject, label), subject, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
+
+    _last_call = ""
+
+    def _wrote(self, base: str) -> None:
+        world = self.world
+        world.recorder.add(world.now, self.worker, "wrote", base)
+        for claim in self._claims:
+            data = {"subject": claim.subject, "to": claim.state, "was": claim.was}
+            if claim.resolution:
+                data["resolution"] = claim.resolution
+            if claim.reason:
+                data["reason"] = claim.reason
+            world.recorder.add(world.now, self.worker, "claimed", claim.subject, data)
+        self._claims.clear()
+
+    def _store_fails(self, connection: BoundaryConnection, where: str, fault: Fault, rollback: Callable[[], None]) -> NoReturn:
+        self.world.fired(where, fault)
+        self._claims.clear()
+        if fault in (Fault.COMMIT_UNACKNOWLEDGED, Fault.COMMIT_LOST, Fault.STORE_CONNECTION_LOST):
+            connection.close_underneath()
+        else:
+            rollback()
+        raise sqlite3.OperationalError(_STORE_ERRORS[fault])
+
+    def drop_claims(self) -> None:
+        """The candidate rolled its transaction back."""
+        self._claims.clear()
+
+    def close_underneath(self) -> None:
+        """All connections of this incarnation end, as a process's do when it dies."""
+        for connection in self._connections:
+            connection.handles = None
+            connection.close_underneath()
+        self._connections.clear()
+
+    # -- calls --------------------------------------------------------------------------------------------------------------
+
+    def call(self, request: Request) -> Reply:
+        self._alive("call")
+        return _Call(self, request).run()
+
+
+def _inside(before: Phase) -> str:
+    return "intent" if before is Phase.BEFORE_INTENT else "record"
+
+
+def _purpose_after(after: Phase, subject: str) -> Purpose:
+    if after is Phase.INTENT_RECORDED or after is Phase.RECORDED:
+        return Purpose.UNDO if subject.startswith("undo.") else Purpose.EFFECT
+    return Purpose.WRITE
+
+
+class _Call:
+    """One call on its way: from its caller to the provider and back, or not back."""
+
+    __slots__ = ("base", "desk", "handles", "lost", "request", "subject", "twice", "world")
+
+    def __init__(self, handles: SimHandles, request: Request) -> None:
+        self.handles = handles
+        self.world = handles.world
+        self.request = request
+        self.desk: Any = handles._desks[request.provider]
+        self.lost: Fault | None = None
+        self.twice = False
+
+    def run(self) -> Reply:
+        handles, world, request = self.handles, self.world, self.request
+        self.base, self.subject, crossed = world.names.call(request)
+        if not crossed and request.purpose not in OBSERVING:
+            self.cross(Phase.INTENT_RECORDED)
+        if request.not_after_ns and world.now > request.not_after_ns:
+            return self.fail("deadline-passed")
+        world.recorder.add(world.now, handles.worker, "call-sent", self.base, self.described())
+        key_seen, stands = self.desk.circumstances(request)
+        fault = self.cross(Phase.SENT, key_seen, stands)
+        world.now += HOP_NS
+        if fault is not None and not handles.dying:
+            early = self.on_the_way(fault)
+            if early:
+                return self.fail(early)
+        try:
+            reply = self.desk.handle(self.base, self.base, request, self.at)
+        except ProviderFailure as failure:
+            self.copies()
+            return self.fail(failure.code)
+        self.copies()
+        return self.answered(reply)
+
+    def described(self) -> dict[str, Any]:
+        request = self.request
+        return {
+            "call": self.base, "operation": request.operation, "provider": request.provider, "action": request.action,
+            "purpose": request.purpose.value, "target": request.target, "key": request.key, "params": request.params,
+            "not_after": request.not_after_ns, "fence": request.fence, "approval": request.approval,
+        }
+
+    def cross(self, phase: Phase, key_seen: bool = False, stands: bool = False) -> Fault | None:
+        request = self.request
+        return self.world.cross(
+            self.handles, f"{self.base}/{phase.value}", phase, request.purpose, request.provider, self.subject, request, key_seen, stands
+        )
+
+    def on_the_way(self, fault: Fault) -> str:
+        """Message faults before delivery. Returns what the caller sees, or "" when the request is delivered now all the same."""
+        world = self.world
+        world.fired(f"{self.base}/sent", fault)
+        if fault is Fault.CONNECTION_REFUSED:
+            return "connection-refused"
+        if fault is Fault.DUPLICATE_DELIVERY:
+            self.twice = True
+            return ""
+        if fault is Fault.LATE_DELIVERY:
+            world.later(LATE_NS, lambda: self.deliver_copy(1))
+        world.advance(CALL_TIMEOUT_NS)
+        return "timeout"
+
+    def copies(self) -> None:
+        """The duplicate comes right behind the original, before the answer is back."""
+        if self.twice:
+            self.deliver_copy(2)
+
+    def deliver_copy(self, delivery: int) -> None:
+        """A copy arrives for which nobody waits; whatever the provider answers is lost."""
+        try:
+            self.desk.handle(self.base, self.base, self.request, lambda phase: None, delivery)
+        except ProviderFailure:
+            return
+
+    def at(self, phase: Phase) -> Fault | None:
+        """The provider's hook: called when the request has arrived, and again when it is committed but not answered."""
+        if self.handles.dying:
+            return None
+        if phase is Phase.DELIVERED:
+            key_seen, stands = self.desk.circumstances(self.request)
+            fault = self.cross(phase, key_seen, stands)
+            if fault is not None:
+                self.world.fired(f"{self.base}/{phase.value}", fault)
+            return fault
+        fault = self.cross(phase, False, self.undecided())
+        self.world.now += HOP_NS
+        if fault is None:
+            return None
+        self.world.fired(f"{self.base}/{phase.value}", fault)
+        if fault in _LOST_AFTER_COMMIT:
+            self.lost = fault
+        return fault
+
+    def undecided(self) -> bool:
+        """Is this the question to a person who has not answered yet?"""
+        if self.request.purpose is not Purpose.APPROVE or self.request.action != "request":
+            return False
+        return f"approval-{self.request.target}" in self.desk.pending()
+
+    def answered(self, reply: Reply) -> Reply:
+        if self.lost is not None:
+            code, wait_ns = _LOST_AFTER_COMMIT[self.lost]
+            self.world.advance(wait_ns)
+            return self.fail(code)
+        self.world.now += HOP_NS
+        seen: dict[str, Any] = {"call": self.base, "outcome": "ok", "code": "ok"}
+        if self.request.purpose in OBSERVING:
+            seen["found"] = reply.found
+            seen["complete"] = reply.complete
+        elif reply.pending:
+            seen["pending"] = True
+        self.back(seen)
+        return reply
+
+    def fail(self, code: str) -> NoReturn:
+        failure = ProviderFailure(code)
+        self.back({"call": self.base, "outcome": failure.certainty.value, "code": code})
+        raise failure
+
+    def back(self, seen: dict[str, Any]) -> None:
+        """The outcome reaches the caller, if it is still there."""
+        handles = self.handles
+        if handles.dying:
+            handles._die(handles)
+        if handles.after_reply is not None:
+            strike, handles.after_reply = handles.after_reply, None
+            strike()
+        self.world.recorder.add(self.world.now, handles.worker, "caller-saw", self.base, seen)
+        handles._last_call = self.base
+        if self.request.purpose is Purpose.APPROVE:
+            self.cross(Phase.ACKNOWLEDGED, *self.desk.circumstances(self.request))
+        else:
+            self.cross(Phase.ACKNOWLEDGED)

@@ -1,0 +1,449 @@
+"""The simulation rig: workers as greenlets in one process, one virtual clock, thousands of runs a second.
+
+One run: a worker submits the workflow and drives it. Where the schedule says so, something goes wrong. Then the rig heals: it starts
+new workers, each after the dead one's lease has run out, lets held-up messages arrive, until a recovery round changes nothing; then
+it takes the final audit. Only one worker runs at a time: a second one runs while the first stands still at a boundary, which is the
+interleaving that matters and is exactly repeatable.
+
+A crash abandons the worker's greenlet without unwinding it: no `finally`, no `except`, no `with` of the candidate runs, and its store
+connections are closed underneath. A greenlet that is garbage-collected would be unwound after all, so the dead are kept until the run
+has been judged (`Run.reap`), and their handles raise if they act again (a `dead-call` event, which is a violation).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sqlite3
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from fakes.approval.domain import ApprovalQueue
+from fakes.core.kernel import Provider
+from fakes.registry import PROVIDERS
+from harness.candidates.contract import Candidate, Unsupported, Worker
+from harness.inject.names import StepNames, owners
+from harness.inject.simulation import CALL_TIMEOUT_NS, BoundaryConnection, Dead, SimHandles
+from harness.inject.world import RunCut, SiteFacts, World
+from harness.model.boundary import Phase
+from harness.model.cell import KEY_TTL_NS, SECOND_NS, Cell
+from harness.model.claim import LedgerView
+from harness.model.errors import CandidateError, HarnessBug
+from harness.model.event import SCHEMA_VERSION, Header, History
+from harness.model.fault import Fault
+from harness.model.plain import to_plain
+from harness.model.schedule import Schedule
+from harness.model.wire import ProviderTraits
+from harness.model.workflow import Scenario
+from harness.rigs.recorder import Recorder
+
+RESTART_NS = SECOND_NS
+"""A new worker starts one second after the lease of the one before it has run out."""
+JUMP_NS = 25 * 3600 * SECOND_NS
+APPROVAL = "approval"
+_counter = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """A finished run: its history, and the sites it crossed (path -> facts) for the explorer."""
+
+    history: History
+    sites: Mapping[str, SiteFacts]
+    crossings: int
+
+
+class SimulationRig:
+    """Runs of one candidate on one scenario. Keeps the store, the template and the tables between runs; each run gets a fresh world."""
+
+    name = "simulation"
+
+    def __init__(self, candidate: Candidate, scenario: Scenario, candidate_name: str = "", cell: Cell | None = None) -> None:
+        self.candidate = candidate
+        self.scenario = scenario
+        self.cells = {name: cell or own for name, own in scenario.cells.items()}
+        self.cell = cell
+        self.candidate_name = candidate_name or candidate.traits.name
+        self.provider_traits = {name: _traits(name, c) for name, c in self.cells.items()}
+        self.provider_traits[APPROVAL] = _traits(APPROVAL, Cell())
+        self._owners = owners(scenario.workflow)
+        self._store = f"file:/knownstate-{os.getpid()}-{next(_counter)}?vfs=memdb"
+        self._anchor = sqlite3.connect(self._store, uri=True, check_same_thread=False)
+        self._template = sqlite3.connect(":memory:", check_same_thread=False)
+        self._prepare()
+        self._plain = to_plain(scenario)
+        self._plain["cells"] = {name: str(c) for name, c in self.cells.items()}
+        self._traits_plain = to_plain(candidate.traits)
+
+    def _prepare(self) -> None:
+        scratch = sqlite3.connect(":memory:", check_same_thread=False)
+        try:
+            self.candidate.prepare(scratch)
+            scratch.commit()
+            scratch.backup(self._template)
+        except sqlite3.Error as error:
+            raise CandidateError(
+                f"The candidate could not prepare an empty store: {error}.",
+                where=f"{self.candidate_name}.prepare",
+                next_step="prepare(connection) must create its tables on the sqlite3 connection it is given.",
+            ) from error
+        finally:
+            scratch.close()
+
+    def fresh_world(self) -> None:
+        """The store as `prepare` left it, visible to every connection. `deserialize` would cut other connections off: never use it."""
+        self._template.backup(self._anchor)
+
+    def header(self, schedule: Schedule) -> Header:
+        return Header(
+            SCHEMA_VERSION, self._plain, str(schedule), schedule.seed, self.candidate_name, self.name, self._traits_plain
+        )
+
+    def begin(self, schedule: Schedule) -> Run:
+        """A fresh run, not started."""
+        self.fresh_world()
+        return Run(self, schedule)
+
+    def run(self, schedule: Schedule) -> Explored:
+        """One run under this schedule. Equal schedules give equal histories, byte for byte."""
+        run = self.begin(schedule)
+        try:
+            return run.execute()
+        finally:
+            run.reap()
+
+    def close(self) -> None:
+        self._anchor.close()
+        self._template.close()
+
+
+def _traits(name: str, cell: Cell) -> ProviderTraits:
+    return ProviderTraits(name, cell.key.value, cell.lookup.value, cell.late.value, KEY_TTL_NS, CALL_TIMEOUT_NS)
+
+
+class Agent:
+    """One incarnation of a worker: its handles, and a greenlet for each verb it is asked to do."""
+
+    __slots__ = ("ended", "greenlets", "handles", "run", "worker")
+
+    def __init__(self, run: Run, name: str, incarnation: int) -> None:
+        self.run = run
+        rig = run.rig
+        self.handles = SimHandles(run.world, name, incarnation, run.desks, rig.provider_traits, rig._store, run.die)
+        self.worker: Worker | None = None
+        self.greenlets: list[greenlet] = []
+        self.ended = ""
+
+    def does(self, verb: str, *arguments: Any) -> Any:
+        """Play one verb until it is done or the worker has died. Returns the verb's value (None after a death)."""
+        body = greenlet(self._body)
+        body.parent = getcurrent()
+        self.greenlets.append(body)
+        kind, value = body.switch(verb, arguments)
+        if kind == "cut":
+            raise value
+        if kind == "error":
+            self._failed(verb, value)
+        return value if kind == "done" else None
+
+    def _body(self, verb: str, arguments: tuple[Any, ...]) -> tuple[str, Any]:
+        try:
+            if self.worker is None:
+                self.worker = self.run.rig.candidate.start(self.handles)
+            return "done", getattr(self.worker, verb)(*arguments)
+        except RunCut as cut:
+            return "cut", cut
+        except Dead:
+            return "dead", None
+        except GreenletExit:
+            return "dead", None
+        except Exception as error:  # the candidate's own failure is an event of the run, whatever it is
+            return "error", error
+
+    def _failed(self, verb: str, error: Exception) -> None:
+        if isinstance(error, Unsupported):
+            return
+        if isinstance(error, (HarnessBug, AssertionError)) and "harness" in _where(error):
+            raise error
+        self.ended = f"error in {verb}: {type(error).__name__}: {error}"
+        self.run.died(self, self.ended)
+
+
+def _where(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame.f_code.co_filename if trace else ""
+
+
+class Run:
+    """One run on the simulation rig."""
+
+    def __init__(self, rig: SimulationRig, schedule: Schedule) -> None:
+        self.rig = rig
+        self.schedule = schedule
+        self.scenario = rig.scenario
+        self.recorder = Recorder()
+        limits = self.scenario.limits
+        plan: dict[str, list[Fault]] = {}
+        for injection in schedule.injections:
+            plan.setdefault(injection.boundary, []).append(injection.fault)
+        self.world = World(
+            self.recorder, StepNames(self.scenario.workflow, rig._owners), plan, rig.cells, limits.crossings_max, limits.virtual_time_max_ns
+        )
+        self.world.strikes = self
+        self.desks = self._desks()
+        self.agents: list[Agent] = []
+        self._names = 0
+        self.reap_errors = 0
+
+    def _desks(self) -> dict[str, Any]:
+        world = self.world
+        declined = frozenset(self.scenario.always_declined)
+
+        def now() -> int:
+            return world.now
+
+        desks: dict[str, Any] = {}
+        for name, cell in self.rig.cells.items():
+            kind: type[Provider] = PROVIDERS[name]
+            desks[name] = kind(cell, now=now, record=_recording(world, name), later=world.later, declined=declined)
+        desks[APPROVAL] = ApprovalQueue(self.scenario.approver, now=now, record=_recording(world, APPROVAL), later=world.later)
+        return desks
+
+    # -- the course of a run ------------------------------------------------------------------------------------------------
+
+    def execute(self) -> Explored:
+        """Submit, drive, heal, audit."""
+        cut = ""
+        try:
+            self.begin_work()
+            self.settle()
+        except RunCut as reached:
+            cut = reached.reason
+        self.world.record("rig", "run-ended", "", {"cut_short": cut})
+        return self.explored()
+
+    def explored(self) -> Explored:
+        self.recorder.check()
+        return Explored(History(self.rig.header(self.schedule), self.recorder.events), self.world.sites, self.world.crossings)
+
+    def begin_work(self) -> None:
+        """A worker accepts the workflow and drives it. Whoever submitted and got no answer submits again, with another worker."""
+        for _ in range(len(self.schedule.injections) + 1):
+            worker = self.spawn("submit")
+            self.world.record("rig", "submitted", self.scenario.workflow.id)
+            worker.does("submit", self.scenario.workflow)
+            if not self._gone(worker):
+                worker.does("work")
+                return
+            self.world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
+
+    def settle(self) -> None:
+        """Heal and prove recovery: bounded rounds until nothing changes, then the audit."""
+        healed = False
+        rounds = 0
+        view = self.read_ledger()
+        limit = self.scenario.limits.settle_rounds_max + len(self.schedule.injections)
+        quiet = self._is_terminal(view) and not self.world.timers_left
+        while not quiet and rounds < limit:
+            if not healed and not self.world.plan:
+                self.world.record("rig", "healed")
+                healed = True
+            rounds += 1
+            changed = self._recovery_round()
+            view = self.read_ledger()
+            if changed:
+                quiet = self._is_terminal(view) and not self.world.timers_left
+            elif self.world.timers_left:
+                self.world.advance_to_last_timer()
+            else:
+                quiet = True
+        self.world.record("rig", "settled", "", {"rounds": rounds, "quiet": quiet})
+        self.audit(view)
+
+    def _recovery_round(self) -> bool:
+        self.world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
+        before = len(self.recorder.events)
+        self.spawn("recover").does("recover")
+        return any(e.kind in ("wrote", "call-sent", "effect", "worker-died") for e in self.recorder.events[before:])
+
+    def _is_terminal(self, view: LedgerView) -> bool:
+        from harness.model.lifecycle import TERMINALS
+
+        return view.workflow in TERMINALS
+
+    def audit(self, view: LedgerView) -> None:
+        operations = {name: list(state) for name, state in sorted(view.operations.items())}
+        self.world.record(
+            "rig", "audited", "", {"operations": operations, "workflow": view.workflow, "timers_left": self.world.timers_left}
+        )
+
+    def read_ledger(self) -> LedgerView:
+        """The candidate's ledger, read by an auditor that crosses no boundaries."""
+        auditor = self._auditor()
+        handles = auditor.handles
+        handles.silent = True
+        try:
+            view = auditor.does("ledger", self.scenario.workflow.id)
+        finally:
+            handles.silent = False
+        if not isinstance(view, LedgerView):
+            raise CandidateError(
+                f"The candidate's ledger() answered {type(view).__name__} instead of a LedgerView ({auditor.ended or 'no error'}).",
+                where=f"{self.rig.candidate_name}, schedule {self.schedule}",
+                next_step="ledger(workflow_id) must return harness.model.claim.LedgerView with every operation's state and resolution.",
+            )
+        return view
+
+    def _auditor(self) -> Agent:
+        if self.agents and not self._gone(self.agents[-1]):
+            return self.agents[-1]
+        agent = Agent(self, "auditor", 0)
+        self.agents.append(agent)
+        return agent
+
+    # -- workers ------------------------------------------------------------------------------------------------------------
+
+    def spawn(self, verb: str) -> Agent:
+        """A new incarnation under a new name: recovery never depends on the old one's."""
+        self._names += 1
+        agent = Agent(self, f"w{self._names}", self._names)
+        self.agents.append(agent)
+        self.world.record(agent.handles.worker, "worker-started", "", {"incarnation": self._names, "verb": verb})
+        return agent
+
+    @staticmethod
+    def _gone(agent: Agent) -> bool:
+        return agent.handles.dead or bool(agent.ended)
+
+    def died(self, agent: Agent, cause: str) -> None:
+        self.world.record(agent.handles.worker, "worker-died", "", {"cause": cause})
+        agent.handles.close_underneath()
+        agent.handles.dead = True
+
+    def die(self, handles: SimHandles) -> NoReturn:
+        """The greenlet that runs this worker stops here for good. Control goes to whoever plays it."""
+        handles.dead = True
+        here = getcurrent()
+        parent = here.parent
+        assert parent is not None
+        parent.switch(("dead", None))
+        raise Dead("a dead incarnation was resumed")
+
+    # -- strikes ------------------------------------------------------------------------------------------------------------
+
+    def strike(self, who: Any, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        """Do a fault of the crash, control or lease family while `who` stands at `where`."""
+        action = _STRIKES.get(fault)
+        if action is None:
+            raise HarnessBug(f"The simulation rig cannot do {fault.value}.", where=where, next_step="Report this schedule line.")
+        action(self, who, where, phase, fault, request)
+
+    def crash(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        self.world.fired(where, fault)
+        self.world.record(who.worker, "worker-died", where, {"cause": "crash"})
+        who.close_underneath()
+        if phase in (Phase.SENT, Phase.DELIVERED, Phase.COMMITTED):
+            who.dying = True  # what is on the wire goes on; nobody will be there for the answer
+            return
+        self.die(who)
+
+    def cancel(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        self.world.fired(where, fault)
+        self.spawn("cancel").does("cancel", self.scenario.workflow.id)
+        self.world.record("person", "cancelled", self.scenario.workflow.id, {"version": self.scenario.workflow.intent_version})
+
+    def double_submit(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        self.world.fired(where, fault)
+        second = self.spawn("submit")
+        second.does("submit", self.scenario.workflow)
+        if not self._gone(second):
+            second.does("work")
+
+    def zombie(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        if phase in (Phase.DELIVERED, Phase.COMMITTED):
+            who.after_reply = lambda: self._stand_still(who, where, fault)
+            return
+        self._stand_still(who, where, fault)
+
+    def _stand_still(self, who: SimHandles, where: str, fault: Fault) -> None:
+        world = self.world
+        world.fired(where, fault)
+        world.record(who.worker, "worker-paused", where)
+        world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
+        other = self.spawn("recover")
+        world.record(who.worker, "lease-lost", where, {"taken_by": other.handles.worker})
+        other.does("recover")
+        world.record(who.worker, "worker-resumed", where)
+
+    def recover_beside(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        self.world.fired(where, fault)
+        self.spawn("recover").does("recover")
+
+    def jump(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        self.world.fired(where, fault)
+        by_ns = JUMP_NS if fault is Fault.CLOCK_JUMP else self.scenario.approver.valid_ns + SECOND_NS
+        self.world.record("rig", "clock-jumped", where, {"by_ns": by_ns})
+        self.world.advance(by_ns)
+
+    def deny(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        queue: ApprovalQueue = self.desks[APPROVAL]
+        if any([queue.deny(approval) for approval in queue.pending()]):
+            self.world.fired(where, fault)
+
+    def revoke(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        if self.desks[APPROVAL].revoke(request.approval):
+            self.world.fired(where, fault)
+
+    def outside(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
+        if self.desks[request.provider].external_undo(request):
+            self.world.fired(where, fault)
+
+    # -- the dead -----------------------------------------------------------------------------------------------------------
+
+    def reap(self) -> None:
+        """After the run: unwind what was abandoned. What it raises is counted and dropped; its handles are fenced."""
+        for agent in self.agents:
+            agent.handles.dead = True
+            agent.handles.close_underneath()
+            for body in agent.greenlets:
+                if not body.dead:
+                    body.parent = getcurrent()
+                    self._unwind(body)
+        self.agents.clear()
+
+    def _unwind(self, body: greenlet) -> None:
+        try:
+            body.throw(GreenletExit)
+        except BaseException:  # a dead worker's clean-up may fail in any way; it is no part of the run any more
+            self.reap_errors += 1
+
+
+def _recording(world: World, actor: str) -> Callable[[str, str, Mapping[str, Any]], None]:
+    add = world.recorder.add
+
+    def record(kind: str, where: str, data: Mapping[str, Any]) -> None:
+        add(world.now, actor, kind, where, data)
+
+    return record
+
+
+_Strike = Callable[[Run, Any, str, Phase, Fault, Any], None]
+_STRIKES: dict[Fault, _Strike] = {
+    Fault.CRASH: Run.crash,
+    Fault.CANCEL: Run.cancel,
+    Fault.DOUBLE_SUBMIT: Run.double_submit,
+    Fault.ZOMBIE_WORKER: Run.zombie,
+    Fault.LEASE_LOST_IN_RECONCILIATION: Run.zombie,
+    Fault.RECOVERY_ADOPTS_LIVE_RUN: Run.recover_beside,
+    Fault.CLOCK_JUMP: Run.jump,
+    Fault.APPROVAL_EXPIRES: Run.jump,
+    Fault.APPROVAL_DENIED: Run.deny,
+    Fault.APPROVAL_REVOKED: Run.revoke,
+    Fault.EXTERNAL_CHANGE: Run.outside,
+}
+__all__ = ["BoundaryConnection", "Explored", "Run", "SimulationRig"]
