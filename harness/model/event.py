@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 class Event(NamedTuple):
     """One thing that happened. `index` counts from 0 without gaps; `time_ns` is virtual time in simulation, never decreasing."""
 
-    index: int
+    index: int  # type: ignore[assignment]  # `tuple.index` is nothing an event needs; `index` is the word everybody uses
     time_ns: int
     actor: str
     kind: str

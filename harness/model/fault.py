@@ -102,6 +102,7 @@ CONDITIONS: dict[str, Condition] = {
     "prompt cell or no approval": lambda c: c.cell is None or c.cell.late is Late.NO,
     "duplicate can be found out": lambda c: c.cell is None or c.cell.key is not Key.IGNORED or c.cell.lookup is not Lookup.ABSENT,
     "has look-up": lambda c: c.cell is None or c.cell.lookup is not Lookup.ABSENT,
+    "has look-up, key is new": lambda c: (c.cell is None or c.cell.lookup is not Lookup.ABSENT) and not c.key_seen,
     "eventual cell, something stands": lambda c: c.cell is not None and c.cell.lookup is Lookup.EVENTUAL and c.stands,
     "honouring cell": lambda c: c.cell is not None and c.cell.key is not Key.IGNORED,
     "key seen before": lambda c: c.cell is not None and c.cell.key is not Key.IGNORED and c.key_seen,
@@ -244,19 +245,19 @@ FAULTS: dict[Fault, FaultSpec] = {
         FaultSpec(
             Fault.FALSE_SUCCESS, Family.PROVIDER, None,
             "The provider says success though the postcondition is false.",
-            (_P.DELIVERED,), _CHANGING, "has look-up",
+            (_P.DELIVERED,), _CHANGING, "has look-up, key is new",
             "Verification reads the world. Left out where nothing can be looked up: no ledger could know.",
         ),
         FaultSpec(
             Fault.PENDING_THEN_SUCCEEDED, Family.PROVIDER, None,
             "The provider accepts (202), and commits a minute later.",
-            (_P.DELIVERED,), _CHANGING, "has look-up",
+            (_P.DELIVERED,), _CHANGING, "has look-up, key is new",
             "Pending is not done: the record is watched until it settles.",
         ),
         FaultSpec(
             Fault.PENDING_THEN_FAILED, Family.PROVIDER, None,
             "The provider accepts (202), and gives up a minute later without an effect.",
-            (_P.DELIVERED,), _CHANGING, "has look-up",
+            (_P.DELIVERED,), _CHANGING, "has look-up, key is new",
             "Pending is not done: the record is watched until it settles.",
         ),
         FaultSpec(
@@ -284,7 +285,7 @@ FAULTS: dict[Fault, FaultSpec] = {
         FaultSpec(
             Fault.PARTIAL_LOOKUP, Family.LOOKUP, None,
             "The look-up answers an empty first page and says there is more.",
-            (_P.DELIVERED,), _LOOKING, "always",
+            (_P.DELIVERED,), _LOOKING, "has look-up",
             "An incomplete answer proves no absence.",
         ),
         FaultSpec(

@@ -34,6 +34,7 @@ from harness.model.claim import LedgerView
 from harness.model.errors import CandidateError, HarnessBug
 from harness.model.event import SCHEMA_VERSION, Header, History
 from harness.model.fault import Fault
+from harness.model.lifecycle import TERMINALS
 from harness.model.plain import to_plain
 from harness.model.schedule import Schedule
 from harness.model.wire import ProviderTraits
@@ -272,8 +273,6 @@ class Run:
         return any(e.kind in ("wrote", "call-sent", "effect", "worker-died") for e in self.recorder.events[before:])
 
     def _is_terminal(self, view: LedgerView) -> bool:
-        from harness.model.lifecycle import TERMINALS
-
         return view.workflow in TERMINALS
 
     def audit(self, view: LedgerView) -> None:
@@ -354,8 +353,11 @@ class Run:
 
     def cancel(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
         self.world.fired(where, fault)
-        self.spawn("cancel").does("cancel", self.scenario.workflow.id)
-        self.world.record("person", "cancelled", self.scenario.workflow.id, {"version": self.scenario.workflow.intent_version})
+        agent = self.spawn("cancel")
+        agent.does("cancel", self.scenario.workflow.id)
+        if not self._gone(agent):  # only an answered cancellation is one: whoever died on the way promised nothing
+            version = self.scenario.workflow.intent_version
+            self.world.record("person", "cancelled", self.scenario.workflow.id, {"version": version})
 
     def double_submit(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
         self.world.fired(where, fault)
@@ -392,7 +394,8 @@ class Run:
 
     def deny(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
         queue: ApprovalQueue = self.desks[APPROVAL]
-        if any([queue.deny(approval) for approval in queue.pending()]):
+        denied = [approval for approval in queue.pending() if queue.deny(approval)]
+        if denied:
             self.world.fired(where, fault)
 
     def revoke(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
@@ -419,7 +422,7 @@ class Run:
     def _unwind(self, body: greenlet) -> None:
         try:
             body.throw(GreenletExit)
-        except BaseException:  # a dead worker's clean-up may fail in any way; it is no part of the run any more
+        except (Exception, GreenletExit, Dead):  # a dead worker's clean-up may fail in any way; it is no part of the run any more
             self.reap_errors += 1
 
 

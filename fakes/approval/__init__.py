@@ -1,0 +1,1 @@
+"""An approval queue, and the people who decide."""

@@ -1,0 +1,1 @@
+"""What all fake providers share: the kernel, their rows, the journal, and business targets."""

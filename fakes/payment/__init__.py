@@ -1,0 +1,1 @@
+"""A payment provider."""

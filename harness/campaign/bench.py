@@ -1,0 +1,148 @@
+"""The bench: one candidate on one scenario on one rig, and what an examination of a schedule gives.
+
+An examination runs the schedule, writes the history, and only then judges it. Benches are made where they are used (each process of a
+campaign makes its own), from a spec that can be pickled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.candidates.contract import Traits
+from harness.candidates.loading import load_candidate
+from harness.judge.judge import judge
+from harness.model.boundary import Phase, Purpose
+from harness.model.cell import Cell
+from harness.model.event import Header, History
+from harness.model.schedule import Schedule
+from harness.model.verdict import Outcome, Verdict, overall
+from harness.model.workflow import Scenario
+from harness.store.history_file import Part, encode, encode_header
+
+Sites = Mapping[str, tuple[Phase, Purpose, str, str, str, bool, bool]]
+
+
+class Ran(Protocol):
+    """What a rig gives for one run."""
+
+    history: History
+    sites: Sites
+    crossings: int
+
+
+class Rig(Protocol):
+    """Where runs happen."""
+
+    name: str
+    cells: Mapping[str, Cell]
+
+    def run(self, schedule: Schedule) -> Ran:
+        """One run."""
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSpec:
+    """Everything needed to make a bench in another process."""
+
+    candidate: str
+    scenario: Scenario
+    cell: Cell | None
+    rig: str
+    state_root: str
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """One examined schedule: plain data, small enough to travel between processes. `sites` are those nobody knew before."""
+
+    schedule: str
+    outcome: str
+    fired: bool
+    verdicts: list[dict[str, Any]]
+    crossings: int
+    events: int
+    trace: str
+    part: str
+    offset: int
+    length: int
+    sites: dict[str, list[Any]]
+
+    def row(self) -> dict[str, Any]:
+        """As a row of the campaign store."""
+        return {name: getattr(self, name) for name in Examined.__slots__}
+
+
+class Bench:
+    """Makes runs, keeps their histories, judges them."""
+
+    def __init__(self, spec: BenchSpec, part: Path | None = None) -> None:
+        self.spec = spec
+        self.scenario = spec.scenario
+        self.rig, self.traits = make_rig(spec)
+        self._part = Part(part) if part is not None else None
+        self._header: tuple[Header, bytes] | None = None
+
+    def examine(self, schedule: Schedule, known: frozenset[str] = frozenset()) -> Examined:
+        """Run, write, judge."""
+        ran = self.rig.run(schedule)
+        data = encode(ran.history, encode_header(ran.history.header))
+        offset = length = 0
+        if self._part is not None:
+            offset, length = self._part.append(data)
+            self._part.flush()
+        verdicts = judge(ran.history, self.scenario)
+        return Examined(
+            schedule=str(schedule),
+            outcome=overall(verdicts).value,
+            fired=all(ran.history.has_fired(i.fault.value, i.boundary) for i in schedule.injections),
+            verdicts=[plain_verdict(v) for v in verdicts if v.outcome is not Outcome.HOLDS],
+            crossings=ran.crossings,
+            events=len(ran.history.events),
+            trace=hash_of(data),
+            part=self._part.path.name if self._part else "",
+            offset=offset,
+            length=length,
+            sites={path: list(facts) for path, facts in ran.sites.items() if path not in known},
+        )
+
+    def close(self) -> None:
+        self.rig.close()
+        if self._part is not None:
+            self._part.close()
+
+
+def make_rig(spec: BenchSpec) -> tuple[Rig, Traits]:
+    """The rig of this name, with the candidate on it. Rigs are imported when they are used."""
+    if spec.rig == "process":
+        from harness.rigs.process import ProcessRig
+
+        candidate = load_candidate(spec.candidate)
+        return ProcessRig(spec.candidate, spec.scenario, state_root=Path(spec.state_root), cell=spec.cell), candidate.traits
+    from harness.rigs.simulation import SimulationRig
+
+    candidate = load_candidate(spec.candidate)
+    return SimulationRig(candidate, spec.scenario, spec.candidate, spec.cell), candidate.traits
+
+
+def hash_of(data: bytes) -> str:
+    """The trace hash of an encoded history."""
+    import hashlib
+
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
+
+
+def plain_verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "guarantee": verdict.guarantee, "outcome": verdict.outcome.value, "witness": list(verdict.witness),
+        "explanation": verdict.explanation, "subject": verdict.subject,
+    }
+
+
+def verdict_of(data: Mapping[str, Any]) -> Verdict:
+    return Verdict(data["guarantee"], Outcome(data["outcome"]), tuple(data["witness"]), data["explanation"], data["subject"])

@@ -1,0 +1,33 @@
+"""Files that are whole or not there: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from harness.model.errors import EnvironmentMissing
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Replace `path` atomically. Raises EnvironmentMissing naming the place when it cannot be written."""
+    data = content.encode() if isinstance(content, str) else content
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(beside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> EnvironmentMissing:
+    """The message for a place that cannot be written."""
+    return EnvironmentMissing(
+        f"Cannot write {path}: {error.strerror or error}.",
+        where=str(path.parent),
+        next_step="Name another folder with --out DIR, or make this one writable and give it room.",
+    )
