@@ -78,7 +78,9 @@ def _decision(worker: LedgerWorker, record: Record, client_id: str, approval: st
     return "undecided", Reply()
 
 
-def _call(worker: LedgerWorker, record: Record, action: str, client_id: str, approval: str, digest: str) -> Reply | None:
+def _call(
+    worker: LedgerWorker, record: Record, action: str, client_id: str, approval: str, digest: str
+) -> Reply | None:
     """One call of the approval queue, repeated when its outcome is open: all three are idempotent by client id and digest."""
     for _ in range(CALLS_MAX):
         try:

@@ -36,7 +36,9 @@ VERBS = frozenset({"submit", "work", "recover", "status", "ledger", "cancel"})
 class ReferenceLedger:
     """The candidate: makes workers. `rules` are the decisions; a broken twin brings its own."""
 
-    def __init__(self, name: str = "reference", rules: Rules | None = None, worker_type: type[LedgerWorker] | None = None) -> None:
+    def __init__(
+        self, name: str = "reference", rules: Rules | None = None, worker_type: type[LedgerWorker] | None = None
+    ) -> None:
         self.traits = Traits(name=name, promise="honest-unknown", level=4, lease_ns=30 * SECOND_NS, verbs=VERBS)
         self.rules = rules or Rules()
         self.worker_type = worker_type or LedgerWorker
@@ -110,9 +112,12 @@ class LedgerWorker:
     def _take_over(self, workflow_id: str, token: int) -> bool:
         now = self.handles.now_ns()
         until = now + self.home.traits.lease_ns
-        return self.store.simple(
-            "take-over", s.TAKE_OVER, w=workflow_id, token=token, now=now, owner=self.handles.worker, until=until
-        ) or self._owner(workflow_id) == self.handles.worker
+        return (
+            self.store.simple(
+                "take-over", s.TAKE_OVER, w=workflow_id, token=token, now=now, owner=self.handles.worker, until=until
+            )
+            or self._owner(workflow_id) == self.handles.worker
+        )
 
     def _owner(self, workflow_id: str) -> str:
         rows = self.store.rows(s.SELECT_WORKFLOW, w=workflow_id)
@@ -198,7 +203,9 @@ class LedgerWorker:
     def found_in_flight(self, flow: Flow, record: Record) -> None:
         """An intention without an outcome: somebody died, or lost touch, between the two. Nothing is known of it."""
         record.doubted = 1
-        self.store.write(flow, record.id, "in-flight", [Move(record, State.OUTCOME_UNKNOWN, "intention without an outcome")])
+        self.store.write(
+            flow, record.id, "in-flight", [Move(record, State.OUTCOME_UNKNOWN, "intention without an outcome")]
+        )
 
     # -- one attempt --------------------------------------------------------------------------------------------------------
 
@@ -232,8 +239,16 @@ class LedgerWorker:
     def send(self, flow: Flow, record: Record) -> Reply | ProviderFailure:
         op = record.op
         request = Request(
-            op.provider, record.action, Purpose.UNDO if record.is_undo else Purpose.EFFECT, record.id, op.target, op.params,
-            self.rules.key_to_send(record), record.not_after, flow.token, record.approval,
+            op.provider,
+            record.action,
+            Purpose.UNDO if record.is_undo else Purpose.EFFECT,
+            record.id,
+            op.target,
+            op.params,
+            self.rules.key_to_send(record),
+            record.not_after,
+            flow.token,
+            record.approval,
         )
         try:
             return self.handles.call(request)
@@ -244,7 +259,9 @@ class LedgerWorker:
         record.reference = reply.reference
         traits = self.handles.providers[record.op.provider]
         if self.rules.is_done(record, reply, traits) and not reply.pending:
-            self.settle_verified(flow, record, "record", "the receipt is all the evidence there is", [Move(record, State.COMMITTED)])
+            self.settle_verified(
+                flow, record, "record", "the receipt is all the evidence there is", [Move(record, State.COMMITTED)]
+            )
             return
         self.store.write(flow, record.id, "record", [Move(record, State.COMMITTED)])
 
@@ -264,7 +281,15 @@ class LedgerWorker:
     def not_committed(self, flow: Flow, record: Record, reason: str) -> None:
         """The operation will not happen: the workflow has failed."""
         move = Move(record, State.RECONCILED, reason, "not-committed")
-        self.store.write(flow, record.id, "record", [move], state=WorkflowState.RECOVERING, failed=True, reason=f"{record.id}: {reason}")
+        self.store.write(
+            flow,
+            record.id,
+            "record",
+            [move],
+            state=WorkflowState.RECOVERING,
+            failed=True,
+            reason=f"{record.id}: {reason}",
+        )
 
     # -- verification -------------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,15 @@ def found_absent(worker: LedgerWorker, flow: Flow, record: Record) -> None:
     elif flow.is_over:
         worker.store.write(flow, record.id, "reconcile", moves)
     else:
-        worker.store.write(flow, record.id, "reconcile", moves, state=WorkflowState.RECOVERING, failed=True, reason=f"{record.id} absent")
+        worker.store.write(
+            flow,
+            record.id,
+            "reconcile",
+            moves,
+            state=WorkflowState.RECOVERING,
+            failed=True,
+            reason=f"{record.id} absent",
+        )
 
 
 def roll_back(worker: LedgerWorker, flow: Flow) -> bool:
@@ -73,7 +81,9 @@ def roll_back(worker: LedgerWorker, flow: Flow) -> bool:
     if waiting:
         undo_one(worker, flow, waiting)
         return True
-    worker.store.write(flow, "workflow", "finish", [], state=worker.rules.failed_label(flow), reason="nothing is left to undo")
+    worker.store.write(
+        flow, "workflow", "finish", [], state=worker.rules.failed_label(flow), reason="nothing is left to undo"
+    )
     return False
 
 
@@ -94,7 +104,9 @@ def plan(worker: LedgerWorker, flow: Flow, standing: list[Record]) -> None:
             alert = f"{record.id} has no undo that may run by itself"
             moves.append(Move(record, State.RECONCILIATION_REQUIRED, alert))
     state = WorkflowState.RECOVERING
-    worker.store.write(flow, "workflow", "plan-rollback", moves, state=state, created=created, alert=alert, reason="rolling back")
+    worker.store.write(
+        flow, "workflow", "plan-rollback", moves, state=state, created=created, alert=alert, reason="rolling back"
+    )
 
 
 def undo_one(worker: LedgerWorker, flow: Flow, waiting: list[Record]) -> None:

@@ -11,7 +11,8 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, String, Table, Tex
 metadata = MetaData()
 
 workflows = Table(
-    "workflows", metadata,
+    "workflows",
+    metadata,
     Column("id", String(200), primary_key=True),
     Column("spec", Text, nullable=False),
     Column("state", String(40), nullable=False),
@@ -24,13 +25,24 @@ workflows = Table(
 )
 
 OPERATION_COLUMNS = (
-    "state", "resolution", "attempts", "doubted", "not_after", "first_sent", "observations", "approval", "approval_expires", "approval_round",
-    "reference", "not_before",
+    "state",
+    "resolution",
+    "attempts",
+    "doubted",
+    "not_after",
+    "first_sent",
+    "observations",
+    "approval",
+    "approval_expires",
+    "approval_round",
+    "reference",
+    "not_before",
 )
 """The columns that change in an operation's life, in one order for all statements."""
 
 operations = Table(
-    "operations", metadata,
+    "operations",
+    metadata,
     Column("workflow", String(200), primary_key=True),
     Column("id", String(200), primary_key=True),
     Column("position", Integer, nullable=False),
@@ -51,7 +63,8 @@ operations = Table(
 )
 
 events = Table(
-    "events", metadata,
+    "events",
+    metadata,
     Column("seq", Integer, primary_key=True, autoincrement=True),
     Column("workflow", String(200), nullable=False),
     Column("subject", String(200), nullable=False),
@@ -63,7 +76,8 @@ events = Table(
 )
 
 outbox = Table(
-    "outbox", metadata,
+    "outbox",
+    metadata,
     Column("workflow", String(200), primary_key=True),
     Column("subject", String(200), primary_key=True),
     Column("reason", String(300), nullable=False),
@@ -84,30 +98,52 @@ UPDATE_OPERATION = (
     .values({name: bindparam(f"n_{name}") for name in OPERATION_COLUMNS})
 )
 INSERT_OPERATION = insert(operations).values(
-    workflow=bindparam("w"), id=bindparam("o"), position=bindparam("position"), undoes=bindparam("undoes"), key=bindparam("key"),
+    workflow=bindparam("w"),
+    id=bindparam("o"),
+    position=bindparam("position"),
+    undoes=bindparam("undoes"),
+    key=bindparam("key"),
     state=bindparam("state"),
 )
 INSERT_EVENT = insert(events).values(
-    workflow=bindparam("w"), subject=bindparam("subject"), was=bindparam("was"), now=bindparam("to"), reason=bindparam("reason"),
-    at_ns=bindparam("at"), worker=bindparam("worker"),
+    workflow=bindparam("w"),
+    subject=bindparam("subject"),
+    was=bindparam("was"),
+    now=bindparam("to"),
+    reason=bindparam("reason"),
+    at_ns=bindparam("at"),
+    worker=bindparam("worker"),
 )
 INSERT_WORKFLOW = insert(workflows).values(
-    id=bindparam("w"), spec=bindparam("spec"), state=bindparam("state"), intent_version=bindparam("version"),
-    lease_owner=bindparam("owner"), lease_token=1, lease_until=bindparam("until"),
+    id=bindparam("w"),
+    spec=bindparam("spec"),
+    state=bindparam("state"),
+    intent_version=bindparam("version"),
+    lease_owner=bindparam("owner"),
+    lease_token=1,
+    lease_until=bindparam("until"),
 )
 SELECT_WORKFLOW = select(workflows).where(workflows.c.id == bindparam("w"))
 SELECT_OPERATIONS = select(operations).where(operations.c.workflow == bindparam("w")).order_by(operations.c.position)
-SELECT_OPEN = select(workflows.c.id, workflows.c.lease_token).where(
-    workflows.c.state.in_(("RUNNING", "RECOVERING")), workflows.c.lease_until < bindparam("now")
-).order_by(workflows.c.id)
+SELECT_OPEN = (
+    select(workflows.c.id, workflows.c.lease_token)
+    .where(workflows.c.state.in_(("RUNNING", "RECOVERING")), workflows.c.lease_until < bindparam("now"))
+    .order_by(workflows.c.id)
+)
 TAKE_OVER = (
     update(workflows)
-    .where(workflows.c.id == bindparam("w"), workflows.c.lease_token == bindparam("token"), workflows.c.lease_until < bindparam("now"))
+    .where(
+        workflows.c.id == bindparam("w"),
+        workflows.c.lease_token == bindparam("token"),
+        workflows.c.lease_until < bindparam("now"),
+    )
     .values(lease_token=workflows.c.lease_token + 1, lease_owner=bindparam("owner"), lease_until=bindparam("until"))
 )
 CANCEL = (
     update(workflows)
-    .where(workflows.c.id == bindparam("w"), workflows.c.state.in_(("RUNNING", "RECOVERING")), workflows.c.cancelled == 0)
+    .where(
+        workflows.c.id == bindparam("w"), workflows.c.state.in_(("RUNNING", "RECOVERING")), workflows.c.cancelled == 0
+    )
     .values(cancelled=1)
 )
 INSERT_ALERT = insert(outbox).values(workflow=bindparam("w"), subject=bindparam("subject"), reason=bindparam("reason"))

@@ -46,7 +46,11 @@ _opening: list[Handles] = []
 def engine() -> Engine:
     """One engine for the process: building one costs milliseconds. The connection comes from the worker that is being opened."""
     return create_engine(
-        "sqlite://", creator=lambda: _opening[-1].connect(), poolclass=NullPool, pool_reset_on_return=None, skip_autocommit_rollback=True
+        "sqlite://",
+        creator=lambda: _opening[-1].connect(),
+        poolclass=NullPool,
+        pool_reset_on_return=None,
+        skip_autocommit_rollback=True,
     )
 
 
@@ -133,10 +137,17 @@ class Store:
         handles, run = self.handles, self.connection.execute
         now = handles.now_ns()
         try:
-            run(s.INSERT_WORKFLOW, {
-                "w": workflow.id, "spec": spec, "state": "RUNNING", "version": workflow.intent_version, "owner": handles.worker,
-                "until": now + self.lease_ns,
-            })
+            run(
+                s.INSERT_WORKFLOW,
+                {
+                    "w": workflow.id,
+                    "spec": spec,
+                    "state": "RUNNING",
+                    "version": workflow.intent_version,
+                    "owner": handles.worker,
+                    "until": now + self.lease_ns,
+                },
+            )
             run(s.INSERT_OPERATION, [self._new_row(workflow.id, r) for r in records])
             run(s.INSERT_EVENT, [self._event(workflow.id, r.id, "", r.state, "", now) for r in records])
         except IntegrityError:
@@ -152,8 +163,19 @@ class Store:
         return True
 
     def write(
-        self, flow: Flow, subject: str, label: str, moves: Sequence[Move], *, state: WorkflowState | None = None, failed: bool = False,
-        created: Sequence[Record] = (), alert: str = "", check_intent: bool = False, alerts_sent: bool = False, reason: str = "",
+        self,
+        flow: Flow,
+        subject: str,
+        label: str,
+        moves: Sequence[Move],
+        *,
+        state: WorkflowState | None = None,
+        failed: bool = False,
+        created: Sequence[Record] = (),
+        alert: str = "",
+        check_intent: bool = False,
+        alerts_sent: bool = False,
+        reason: str = "",
         touched: Sequence[Record] = (),
     ) -> None:
         """One transaction: fence, transitions, events. When it raises, the flow in memory is worth nothing and must be read again."""
@@ -164,7 +186,9 @@ class Store:
         if new_state is not flow.state:
             claims.append(Claim("workflow", new_state, was=flow.state, reason=reason))
             events.append(self._event(flow.id, "workflow", flow.state, new_state, reason, now))
-        self._send(flow, moves, created, touched, events, new_state, new_failed, now, check_intent, alert, subject, alerts_sent)
+        self._send(
+            flow, moves, created, touched, events, new_state, new_failed, now, check_intent, alert, subject, alerts_sent
+        )
         for claim in claims:
             self.handles.claim(claim)
         self.handles.next_write(subject, label)
@@ -190,11 +214,28 @@ class Store:
         return claims, events
 
     def _send(
-        self, flow: Flow, moves: Sequence[Move], created: Sequence[Record], touched: Sequence[Record], events: list[dict[str, Any]],
-        new_state: str, new_failed: int, now: int, check_intent: bool, alert: str, subject: str, alerts_sent: bool,
+        self,
+        flow: Flow,
+        moves: Sequence[Move],
+        created: Sequence[Record],
+        touched: Sequence[Record],
+        events: list[dict[str, Any]],
+        new_state: str,
+        new_failed: int,
+        now: int,
+        check_intent: bool,
+        alert: str,
+        subject: str,
+        alerts_sent: bool,
     ) -> None:
         run = self.connection.execute
-        fence = {"w": flow.id, "token": self.token_of(flow), "until": now + self.lease_ns, "new_state": new_state, "new_failed": new_failed}
+        fence = {
+            "w": flow.id,
+            "token": self.token_of(flow),
+            "until": now + self.lease_ns,
+            "new_state": new_state,
+            "new_failed": new_failed,
+        }
         try:
             if check_intent:
                 matched = run(s.FENCE_INTENT, {**fence, "seen_cancelled": flow.cancelled}).rowcount
@@ -250,25 +291,55 @@ class Store:
     def _new_row(self, workflow_id: str, record: Record) -> dict[str, Any]:
         undoes = record.op.id if record.is_undo else ""
         return {
-            "w": workflow_id, "o": record.id, "position": record.position, "undoes": undoes, "key": record.key, "state": record.state.value,
+            "w": workflow_id,
+            "o": record.id,
+            "position": record.position,
+            "undoes": undoes,
+            "key": record.key,
+            "state": record.state.value,
         }
 
     def _event(self, workflow_id: str, subject: str, was: str, to: str, reason: str, now: int) -> dict[str, Any]:
-        return {"w": workflow_id, "subject": subject, "was": was, "to": to, "reason": reason, "at": now, "worker": self.handles.worker}
+        return {
+            "w": workflow_id,
+            "subject": subject,
+            "was": was,
+            "to": to,
+            "reason": reason,
+            "at": now,
+            "worker": self.handles.worker,
+        }
 
 
 def _columns(workflow_id: str, record: Record) -> dict[str, Any]:
     return {
-        "w": workflow_id, "o": record.id, "n_state": record.state.value, "n_resolution": record.resolution, "n_attempts": record.attempts,
-        "n_doubted": record.doubted, "n_not_after": record.not_after, "n_first_sent": record.first_sent,
-        "n_observations": record.observations, "n_approval": record.approval, "n_approval_expires": record.approval_expires,
-        "n_approval_round": record.approval_round, "n_reference": record.reference, "n_not_before": record.not_before,
+        "w": workflow_id,
+        "o": record.id,
+        "n_state": record.state.value,
+        "n_resolution": record.resolution,
+        "n_attempts": record.attempts,
+        "n_doubted": record.doubted,
+        "n_not_after": record.not_after,
+        "n_first_sent": record.first_sent,
+        "n_observations": record.observations,
+        "n_approval": record.approval,
+        "n_approval_expires": record.approval_expires,
+        "n_approval_round": record.approval_round,
+        "n_reference": record.reference,
+        "n_not_before": record.not_before,
     }
 
 
 def _record(workflow: Workflow, row: Any) -> Record:
-    record = Record(row.id, workflow.operation(row.undoes or row.id), row.key, row.position, State(row.state), row.resolution)
-    record.attempts, record.doubted, record.not_after, record.first_sent = row.attempts, row.doubted, row.not_after, row.first_sent
+    record = Record(
+        row.id, workflow.operation(row.undoes or row.id), row.key, row.position, State(row.state), row.resolution
+    )
+    record.attempts, record.doubted, record.not_after, record.first_sent = (
+        row.attempts,
+        row.doubted,
+        row.not_after,
+        row.first_sent,
+    )
     record.observations, record.approval, record.approval_expires = row.observations, row.approval, row.approval_expires
     record.approval_round, record.reference, record.not_before = row.approval_round, row.reference, row.not_before
     return record

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections import Counter
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -54,8 +53,14 @@ def assemble(campaign: Campaign) -> CampaignResult:
     control_outcome = Outcome(control[0].outcome) if control else Outcome.UNKNOWN
     traits = to_plain(campaign.engine.bench.traits)
     level = int(traits["level"])
-    judged = {g.id: g.statement for g in GUARANTEES.values() if g.level <= level and (not scenario.guarantees or g.id in scenario.guarantees)}
-    outcome = _overall(control_outcome, [row for _, row in faulted], campaign.ended, bool(campaign.skipped or campaign.planned))
+    judged = {
+        g.id: g.statement
+        for g in GUARANTEES.values()
+        if g.level <= level and (not scenario.guarantees or g.id in scenario.guarantees)
+    }
+    outcome = _overall(
+        control_outcome, [row for _, row in faulted], campaign.ended, bool(campaign.skipped or campaign.planned)
+    )
     result = CampaignResult(
         scenario={**to_plain(scenario), "cells": {n: str(c) for n, c in campaign.engine.bench.rig.cells.items()}},
         candidate=campaign.candidate,
@@ -125,22 +130,37 @@ def _left_out(campaign: Campaign, not_run: int) -> list[str]:
         said.append(f"{campaign.skipped} schedules were not selected by --only, --exclude or --shard.")
     if not_run:
         said.append(f"{not_run} schedules were not run: the campaign ended early ({campaign.ended.value}).")
-    if campaign.ended is not Ended.COMPLETE and campaign.ended is not Ended.CONTROL_FAILED and not campaign.scenario.schedule:
+    if (
+        campaign.ended is not Ended.COMPLETE
+        and campaign.ended is not Ended.CONTROL_FAILED
+        and not campaign.scenario.schedule
+    ):
         said.append("Boundaries on recovery paths that the schedules not run would have reached are not counted.")
     singles = getattr(campaign, "singles", None)
     if singles and singles.beyond:
-        said.append(f"{len(singles.beyond)} boundaries are reached only with two faults before them: left to deeper exploration.")
+        said.append(
+            f"{len(singles.beyond)} boundaries are reached only with two faults before them: left to deeper exploration."
+        )
     if options.first_round_only:
         said.append("Boundaries on recovery paths were left out.")
     if campaign.scenario.faults and not campaign.scenario.schedule:
-        said.append(f"The scenario allows {len(campaign.scenario.faults)} kinds of fault: {', '.join(sorted(campaign.scenario.faults))}.")
+        said.append(
+            f"The scenario allows {len(campaign.scenario.faults)} kinds of fault: {', '.join(sorted(campaign.scenario.faults))}."
+        )
     return said
 
 
 def _run_row(planned: Planned, row: Examined) -> RunRow:
     return RunRow(
-        row.schedule, planned.boundary, planned.fault, planned.trigger, Outcome(row.outcome), row.fired,
-        tuple(verdict_of(v) for v in row.verdicts), row.crossings, row.events,
+        row.schedule,
+        planned.boundary,
+        planned.fault,
+        planned.trigger,
+        Outcome(row.outcome),
+        row.fired,
+        tuple(verdict_of(v) for v in row.verdicts),
+        row.crossings,
+        row.events,
     )
 
 
@@ -155,7 +175,10 @@ def _failures(campaign: Campaign, pairs: list[tuple[Planned, Examined]]) -> list
             groups.setdefault(_kind(planned, row), []).append((planned, row))
     chosen = sorted((min(group, key=_size), len(group)) for group in map(_sortable, groups.values()))
     clear_bundles(campaign.folder / "failures")
-    return [_failure(campaign, number, pair[-1], count) for number, (pair, count) in enumerate(chosen[:FAILURES_MAX], start=1)]
+    return [
+        _failure(campaign, number, pair[-1], count)
+        for number, (pair, count) in enumerate(chosen[:FAILURES_MAX], start=1)
+    ]
 
 
 def _kind(planned: Planned, row: Examined) -> tuple[str, ...]:
@@ -168,7 +191,8 @@ _Sortable = tuple[int, int, int, str, tuple[Planned, Examined]]
 
 def _sortable(group: list[tuple[Planned, Examined]]) -> list[_Sortable]:
     return [
-        (0 if row.outcome == "violated" else 1, len(p.schedule.injections), row.events, row.schedule, (p, row)) for p, row in group
+        (0 if row.outcome == "violated" else 1, len(p.schedule.injections), row.events, row.schedule, (p, row))
+        for p, row in group
     ]
 
 
@@ -210,5 +234,3 @@ def replay_command(line: str, candidate: str, scenario_path: str, rig: str = "si
     if rig != "simulation":
         words += ["--rig", rig]
     return shlex.join(words)
-
-

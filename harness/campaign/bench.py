@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from harness.candidates.contract import Traits
 from harness.candidates.loading import load_candidate
+from harness.explore.singles import Abilities, Variant, variant_of
 from harness.judge.judge import judge
 from harness.model.boundary import Phase, Purpose
 from harness.model.cell import Cell
@@ -28,16 +29,24 @@ Sites = Mapping[str, tuple[Phase, Purpose, str, str, str, bool, bool]]
 class Ran(Protocol):
     """What a rig gives for one run."""
 
-    history: History
-    sites: Sites
-    crossings: int
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def sites(self) -> Sites: ...
+
+    @property
+    def crossings(self) -> int: ...
 
 
 class Rig(Protocol):
     """Where runs happen."""
 
-    name: str
-    cells: Mapping[str, Cell]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def cells(self) -> Mapping[str, Cell]: ...
 
     def run(self, schedule: Schedule) -> Ran:
         """One run."""
@@ -88,7 +97,12 @@ class Bench:
         self._part = Part(part) if part is not None else None
         self._header: tuple[Header, bytes] | None = None
 
-    def examine(self, schedule: Schedule, known: frozenset[str] = frozenset()) -> Examined:
+    @property
+    def abilities(self) -> Abilities:
+        """What the candidate declares, for the explorer."""
+        return Abilities(self.traits.verbs, self.traits.lease_ns > 0)
+
+    def examine(self, schedule: Schedule, known: frozenset[Variant] = frozenset()) -> Examined:
         """Run, write, judge."""
         ran = self.rig.run(schedule)
         data = encode(ran.history, encode_header(ran.history.header))
@@ -108,7 +122,7 @@ class Bench:
             part=self._part.path.name if self._part else "",
             offset=offset,
             length=length,
-            sites={path: list(facts) for path, facts in ran.sites.items() if path not in known},
+            sites={path: list(facts) for path, facts in ran.sites.items() if variant_of(path, facts) not in known},
         )
 
     def close(self) -> None:
@@ -123,7 +137,9 @@ def make_rig(spec: BenchSpec) -> tuple[Rig, Traits]:
         from harness.rigs.process import ProcessRig
 
         candidate = load_candidate(spec.candidate)
-        return ProcessRig(spec.candidate, spec.scenario, state_root=Path(spec.state_root), cell=spec.cell), candidate.traits
+        return ProcessRig(
+            spec.candidate, spec.scenario, state_root=Path(spec.state_root), cell=spec.cell
+        ), candidate.traits
     from harness.rigs.simulation import SimulationRig
 
     candidate = load_candidate(spec.candidate)
@@ -139,10 +155,15 @@ def hash_of(data: bytes) -> str:
 
 def plain_verdict(verdict: Verdict) -> dict[str, Any]:
     return {
-        "guarantee": verdict.guarantee, "outcome": verdict.outcome.value, "witness": list(verdict.witness),
-        "explanation": verdict.explanation, "subject": verdict.subject,
+        "guarantee": verdict.guarantee,
+        "outcome": verdict.outcome.value,
+        "witness": list(verdict.witness),
+        "explanation": verdict.explanation,
+        "subject": verdict.subject,
     }
 
 
 def verdict_of(data: Mapping[str, Any]) -> Verdict:
-    return Verdict(data["guarantee"], Outcome(data["outcome"]), tuple(data["witness"]), data["explanation"], data["subject"])
+    return Verdict(
+        data["guarantee"], Outcome(data["outcome"]), tuple(data["witness"]), data["explanation"], data["subject"]
+    )

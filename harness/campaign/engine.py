@@ -17,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from harness.campaign.bench import Bench, BenchSpec, Examined
+from harness.explore.singles import Variant
 from harness.model.errors import HarnessBug
 from harness.model.schedule import Schedule
 
@@ -37,7 +38,7 @@ def _start_worker(spec: BenchSpec, folder: str) -> None:
     _bench = Bench(spec, Path(folder) / f"part-{os.getpid()}.jsonl.gz")
 
 
-def _examine_batch(lines: Sequence[str], known: frozenset[str]) -> tuple[list[Examined], float]:
+def _examine_batch(lines: Sequence[str], known: frozenset[Variant]) -> tuple[list[Examined], float]:
     assert _bench is not None, "the initialiser made it"
     started = time.perf_counter()
     rows = [_bench.examine(Schedule.parse(line), known) for line in lines]
@@ -61,14 +62,18 @@ class Engine:
             self._serial = Bench(self.spec, self.folder / "part-0.jsonl.gz")
         return self._serial
 
-    def examine(self, schedules: Sequence[Schedule], known: frozenset[str], stop: Callable[[], str]) -> Iterator[Examined]:
+    def examine(
+        self, schedules: Sequence[Schedule], known: frozenset[Variant], stop: Callable[[], str]
+    ) -> Iterator[Examined]:
         """Rows in the order they are done. Raises Interrupted after a Ctrl-C, when what was under way is in."""
         if self.jobs == 1 or len(schedules) < 2:
             yield from self._one_by_one(schedules, known, stop)
         else:
             yield from self._on_processes(schedules, known, stop)
 
-    def _one_by_one(self, schedules: Sequence[Schedule], known: frozenset[str], stop: Callable[[], str]) -> Iterator[Examined]:
+    def _one_by_one(
+        self, schedules: Sequence[Schedule], known: frozenset[Variant], stop: Callable[[], str]
+    ) -> Iterator[Examined]:
         bench = self.bench
         for schedule in schedules:
             if stop():
@@ -78,10 +83,15 @@ class Engine:
             except KeyboardInterrupt:
                 raise Interrupted from None
 
-    def _on_processes(self, schedules: Sequence[Schedule], known: frozenset[str], stop: Callable[[], str]) -> Iterator[Examined]:
+    def _on_processes(
+        self, schedules: Sequence[Schedule], known: frozenset[Variant], stop: Callable[[], str]
+    ) -> Iterator[Examined]:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self.jobs, multiprocessing.get_context("fork"), initializer=_start_worker, initargs=(self.spec, str(self.folder))
+                self.jobs,
+                multiprocessing.get_context("fork"),
+                initializer=_start_worker,
+                initargs=(self.spec, str(self.folder)),
             )
         waiting = [str(s) for s in schedules]
         size, running, interrupted = 4, set[Future[tuple[list[Examined], float]]](), False
@@ -101,7 +111,9 @@ class Engine:
                 interrupted = True
             except BrokenProcessPool as error:
                 raise HarnessBug(
-                    "A process of the campaign died.", where=str(self.folder), next_step="Run again with --resume and --jobs 1 to see why."
+                    "A process of the campaign died.",
+                    where=str(self.folder),
+                    next_step="Run again with --resume and --jobs 1 to see why.",
                 ) from error
         if interrupted:
             raise Interrupted

@@ -36,10 +36,14 @@ class Options:
         index, count = self.shard
         if not 1 <= index <= count:
             raise UsageError(
-                f"There is no shard {index}/{count}.", where="--shard", next_step="Give i/n with 1 <= i <= n, for instance --shard 2/4."
+                f"There is no shard {index}/{count}.",
+                where="--shard",
+                next_step="Give i/n with 1 <= i <= n, for instance --shard 2/4.",
             )
         if not 1 <= self.jobs <= JOBS_MAX:
-            raise UsageError(f"{self.jobs} jobs are not possible.", where="--jobs", next_step=f"Give a number from 1 to {JOBS_MAX}.")
+            raise UsageError(
+                f"{self.jobs} jobs are not possible.", where="--jobs", next_step=f"Give a number from 1 to {JOBS_MAX}."
+            )
 
     def selects(self, schedule: Schedule) -> bool:
         """Do --only and --exclude let this schedule run? One injection that matches is enough; the control run always runs."""

@@ -12,7 +12,7 @@ from harness.campaign.assemble import Ended, assemble
 from harness.campaign.bench import BenchSpec, Examined
 from harness.campaign.engine import Engine, Interrupted
 from harness.campaign.options import Options
-from harness.explore.singles import Planned, Singles, SiteFacts
+from harness.explore.singles import Planned, Singles, SiteFacts, Variant
 from harness.model.boundary import Phase, Purpose
 from harness.model.plain import to_plain
 from harness.model.result import CampaignResult
@@ -33,11 +33,19 @@ def no_progress(done: int, total: int, violated: int) -> None:
 class Campaign:
     """One campaign in its folder. `run` may be called once; a later campaign in the same folder resumes it if asked to."""
 
-    def __init__(self, scenario: Scenario, candidate: str, options: Options, command: str = "") -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        candidate: str,
+        options: Options,
+        command: str = "",
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self.scenario = scenario
         self.candidate = candidate
         self.options = options
         self.command = command
+        self.say = say
         self.folder = options.out
         self.rows: dict[str, Examined] = {}
         self.planned: list[Planned] = []
@@ -60,10 +68,16 @@ class Campaign:
 
     def about(self) -> dict[str, str]:
         """What makes two campaigns the same: used to refuse resuming another one."""
-        digest = hashlib.blake2b(json.dumps(to_plain(self.scenario), sort_keys=True).encode(), digest_size=12).hexdigest()
+        digest = hashlib.blake2b(
+            json.dumps(to_plain(self.scenario), sort_keys=True).encode(), digest_size=12
+        ).hexdigest()
         return {
-            "scenario": self.scenario.id, "scenario digest": digest, "candidate": self.candidate, "seed": str(self.options.seed),
-            "cell": str(self.options.cell or ""), "rig": self.options.rig,
+            "scenario": self.scenario.id,
+            "scenario digest": digest,
+            "candidate": self.candidate,
+            "seed": str(self.options.seed),
+            "cell": str(self.options.cell or ""),
+            "rig": self.options.rig,
         }
 
     # -- the course ---------------------------------------------------------------------------------------------------------
@@ -86,23 +100,25 @@ class Campaign:
             self.store.close()
 
     def _explore(self, progress: Progress) -> None:
-        rig = self.engine.bench.rig
-        self.singles = Singles(self.scenario, rig.cells, self.base, rig.name)
+        bench = self.engine.bench
+        self.singles = Singles(self.scenario, bench.rig.cells, self.base, bench.abilities, bench.rig.name)
         control = self._round([self.singles.control()], frozenset(), progress)
         if not control or control[0].outcome != "holds":
+            self.say("control: the run without any fault does not hold; nothing can be concluded from runs with faults")
             self.ended = Ended.CONTROL_FAILED
             return
+        self.say(f"control: holds without any fault ({control[0].crossings} crossings, {control[0].events} events)")
         if self.scenario.schedule:
             self._pinned(progress)
             return
         first = self.singles.first_round(_facts(control[0]))
-        rows = self._round(first, frozenset(self.singles.known), progress)
+        rows = self._round(first, frozenset(self.singles.variants), progress)
         if self.options.first_round_only or self.ended is not Ended.COMPLETE:
             return
         by_line = {row.schedule: row for row in rows}
         ran = [(p, _facts(by_line[str(p.schedule)])) for p in first if str(p.schedule) in by_line]
         second = self.singles.second_round(ran)
-        known = frozenset(self.singles.known)
+        known = frozenset(self.singles.variants)
         for row in self._round(second, known, progress):
             self.singles.look_beyond(row.sites)
 
@@ -113,7 +129,7 @@ class Campaign:
         planned = Planned(schedule, last.boundary if last else "", last.fault.value if last else "", trigger)
         self._round([planned], frozenset(), progress)
 
-    def _round(self, planned: Sequence[Planned], known: frozenset[str], progress: Progress) -> list[Examined]:
+    def _round(self, planned: Sequence[Planned], known: frozenset[Variant], progress: Progress) -> list[Examined]:
         """Run those that are selected, in our shard and not done; returns all their rows in the order of the plan."""
         wanted = [p for p in planned if self._is_wanted(p)]
         self.skipped += len(planned) - len(wanted)
@@ -180,7 +196,13 @@ def plan_only(scenario: Scenario, candidate: str, options: Options) -> tuple[lis
 
     bench = Bench(BenchSpec(candidate, scenario, options.cell, options.rig, str(Path(options.out) / "state")))
     try:
-        singles = Singles(scenario, bench.rig.cells, Schedule(scenario.id, options.seed, (), options.cell), bench.rig.name)
+        singles = Singles(
+            scenario,
+            bench.rig.cells,
+            Schedule(scenario.id, options.seed, (), options.cell),
+            bench.abilities,
+            bench.rig.name,
+        )
         ran = bench.rig.run(singles.base)
         first = singles.first_round(ran.sites)
     finally:

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.model.claim import Claim, LedgerView
 from harness.model.cell import SECOND_NS
+from harness.model.claim import Claim, LedgerView
 from harness.model.wire import ProviderTraits, Reply, Request
 from harness.model.workflow import Workflow
 

@@ -71,7 +71,13 @@ class SimHandles:
     """What one incarnation is given. See `harness.candidates.contract.Handles`."""
 
     def __init__(
-        self, world: World, worker: str, incarnation: int, desks: Mapping[str, Any], traits: Mapping[str, ProviderTraits], store: str,
+        self,
+        world: World,
+        worker: str,
+        incarnation: int,
+        desks: Mapping[str, Any],
+        traits: Mapping[str, ProviderTraits],
+        store: str,
         die: Callable[[SimHandles], NoReturn],
     ) -> None:
         self.world = world
@@ -121,7 +127,9 @@ class SimHandles:
 
     def connect(self) -> sqlite3.Connection:
         self._alive("connect")
-        connection = sqlite3.connect(self._store, uri=True, timeout=0, check_same_thread=False, factory=BoundaryConnection)
+        connection = sqlite3.connect(
+            self._store, uri=True, timeout=0, check_same_thread=False, factory=BoundaryConnection
+        )
         connection.handles = self
         self._connections.append(connection)
         return connection
@@ -141,10 +149,18 @@ class SimHandles:
             return
         base, subject, before, after = self._name_write()
         cross = self.world.cross
-        fault = cross(self, f"{base}/{before.value}", before, Purpose.WRITE, "", subject) if before is not Phase.ACKNOWLEDGED else None
+        fault = (
+            cross(self, f"{base}/{before.value}", before, Purpose.WRITE, "", subject)
+            if before is not Phase.ACKNOWLEDGED
+            else None
+        )
         if fault is not None:
             self._store_fails(connection, f"{base}/{before.value}", fault, rollback)
-        inside = f"{base}/{Phase.IN_COMMIT.value}" if before is Phase.BEFORE_COMMIT else f"{base}.{_inside(before)}/in-commit"
+        inside = (
+            f"{base}/{Phase.IN_COMMIT.value}"
+            if before is Phase.BEFORE_COMMIT
+            else f"{base}.{_inside(before)}/in-commit"
+        )
         fault = cross(self, inside, Phase.IN_COMMIT, Purpose.WRITE, "", subject)
         if fault is not None and fault is not Fault.COMMIT_UNACKNOWLEDGED:
             self._store_fails(connection, inside, fault, rollback)
@@ -183,7 +199,9 @@ class SimHandles:
             world.recorder.add(world.now, self.worker, "claimed", claim.subject, data)
         self._claims.clear()
 
-    def _store_fails(self, connection: BoundaryConnection, where: str, fault: Fault, rollback: Callable[[], None]) -> NoReturn:
+    def _store_fails(
+        self, connection: BoundaryConnection, where: str, fault: Fault, rollback: Callable[[], None]
+    ) -> NoReturn:
         self.world.fired(where, fault)
         self._claims.clear()
         if fault in (Fault.COMMIT_UNACKNOWLEDGED, Fault.COMMIT_LOST, Fault.STORE_CONNECTION_LOST):
@@ -259,15 +277,31 @@ class _Call:
     def described(self) -> dict[str, Any]:
         request = self.request
         return {
-            "call": self.base, "operation": request.operation, "provider": request.provider, "action": request.action,
-            "purpose": request.purpose.value, "target": request.target, "key": request.key, "params": request.params,
-            "not_after": request.not_after_ns, "fence": request.fence, "approval": request.approval,
+            "call": self.base,
+            "operation": request.operation,
+            "provider": request.provider,
+            "action": request.action,
+            "purpose": request.purpose.value,
+            "target": request.target,
+            "key": request.key,
+            "params": request.params,
+            "not_after": request.not_after_ns,
+            "fence": request.fence,
+            "approval": request.approval,
         }
 
     def cross(self, phase: Phase, key_seen: bool = False, stands: bool = False) -> Fault | None:
         request = self.request
         return self.world.cross(
-            self.handles, f"{self.base}/{phase.value}", phase, request.purpose, request.provider, self.subject, request, key_seen, stands
+            self.handles,
+            f"{self.base}/{phase.value}",
+            phase,
+            request.purpose,
+            request.provider,
+            self.subject,
+            request,
+            key_seen,
+            stands,
         )
 
     def on_the_way(self, fault: Fault) -> str:

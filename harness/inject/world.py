@@ -50,13 +50,30 @@ class World:
     """Clock, timers, plan, sites, recorder and step names of one run. Times in virtual ns."""
 
     __slots__ = (
-        "_tie", "_timers", "alerted", "cells", "crossings", "crossings_max", "names", "now", "plan", "recorder", "sites", "stepper", "strikes",
+        "_tie",
+        "_timers",
+        "alerted",
+        "cells",
+        "crossings",
+        "crossings_max",
+        "names",
+        "now",
+        "plan",
+        "recorder",
+        "sites",
+        "stepper",
+        "strikes",
         "time_max",
     )
 
     def __init__(
-        self, recorder: Recorder, names: StepNames, plan: dict[str, list[Fault]], cells: Mapping[str, Cell],
-        crossings_max: int, time_max: int,
+        self,
+        recorder: Recorder,
+        names: StepNames,
+        plan: dict[str, list[Fault]],
+        cells: Mapping[str, Cell],
+        crossings_max: int,
+        time_max: int,
     ) -> None:
         self.now = 0
         self.recorder = recorder
@@ -110,8 +127,16 @@ class World:
     # -- crossing -----------------------------------------------------------------------------------------------------------
 
     def cross(
-        self, who: Crosser, where: str, phase: Phase, purpose: Purpose, provider: str, subject: str, request: Any = None,
-        key_seen: bool = False, stands: bool = False,
+        self,
+        who: Crosser,
+        where: str,
+        phase: Phase,
+        purpose: Purpose,
+        provider: str,
+        subject: str,
+        request: Any = None,
+        key_seen: bool = False,
+        stands: bool = False,
     ) -> Fault | None:
         """Cross the boundary `where`. Returns the fault the crossing call or commit has to do itself, or None."""
         self.recorder.add(self.now, who.worker, "crossed", where)
@@ -143,4 +168,6 @@ class World:
     def fired(self, where: str, fault: Fault) -> None:
         """The fault was done."""
         certainty = FAULTS[fault].certainty
-        self.record("rig", "fault-fired", where, {"fault": fault.value, "certainty": certainty.value if certainty else ""})
+        self.record(
+            "rig", "fault-fired", where, {"fault": fault.value, "certainty": certainty.value if certainty else ""}
+        )

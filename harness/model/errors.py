@@ -90,7 +90,12 @@ ERRORS: dict[str, ErrorSpec] = {
         ErrorSpec("key-in-use", 409, _I, "A request with this key is running: its outcome is open."),
         ErrorSpec("key-reused", 400, _D, "The key belongs to another request; this one was not applied."),
         ErrorSpec("stale-fence", 409, _D, "The fencing token is older than one the provider has seen; not applied."),
-        ErrorSpec("approval-invalid", 409, _D, "The approval cannot be spent: denied, expired, revoked, spent or for another action."),
+        ErrorSpec(
+            "approval-invalid",
+            409,
+            _D,
+            "The approval cannot be spent: denied, expired, revoked, spent or for another action.",
+        ),
     )
 }
 

@@ -56,7 +56,7 @@ EVENT_KINDS: dict[str, str] = {
     "healed": "no further fault will come from here on",
     "settled": "recovery rounds ended: rounds, quiet",
     "audited": "the final ledger as the candidate reports it: operations {id: {state, resolution}}, workflow, timers_left",
-    "run-ended": "cut_short says why the run stopped before it settled, or \"\"",
+    "run-ended": 'cut_short says why the run stopped before it settled, or ""',
     "bug-reached": "a broken twin executed its planted line: twin",
 }
 

@@ -90,4 +90,6 @@ def _injection(line: str, item: str) -> Injection:
 
 
 def _bad(line: str, why: str, next_step: str = "Copy the whole line from a report or a replay command.") -> UsageError:
-    return UsageError(f"The schedule line cannot be read: {why}.", where=f"schedule line {line.strip()[:300]!r}", next_step=next_step)
+    return UsageError(
+        f"The schedule line cannot be read: {why}.", where=f"schedule line {line.strip()[:300]!r}", next_step=next_step
+    )

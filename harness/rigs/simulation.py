@@ -62,7 +62,9 @@ class SimulationRig:
 
     name = "simulation"
 
-    def __init__(self, candidate: Candidate, scenario: Scenario, candidate_name: str = "", cell: Cell | None = None) -> None:
+    def __init__(
+        self, candidate: Candidate, scenario: Scenario, candidate_name: str = "", cell: Cell | None = None
+    ) -> None:
         self.candidate = candidate
         self.scenario = scenario
         self.cells = {name: cell or own for name, own in scenario.cells.items()}
@@ -100,7 +102,13 @@ class SimulationRig:
 
     def header(self, schedule: Schedule) -> Header:
         return Header(
-            SCHEMA_VERSION, self._plain, str(schedule), schedule.seed, self.candidate_name, self.name, self._traits_plain
+            SCHEMA_VERSION,
+            self._plain,
+            str(schedule),
+            schedule.seed,
+            self.candidate_name,
+            self.name,
+            self._traits_plain,
         )
 
     def begin(self, schedule: Schedule) -> Run:
@@ -193,7 +201,12 @@ class Run:
         for injection in schedule.injections:
             plan.setdefault(injection.boundary, []).append(injection.fault)
         self.world = World(
-            self.recorder, StepNames(self.scenario.workflow, rig._owners), plan, rig.cells, limits.crossings_max, limits.virtual_time_max_ns
+            self.recorder,
+            StepNames(self.scenario.workflow, rig._owners),
+            plan,
+            rig.cells,
+            limits.crossings_max,
+            limits.virtual_time_max_ns,
         )
         self.world.strikes = self
         self.desks = self._desks()
@@ -212,7 +225,9 @@ class Run:
         for name, cell in self.rig.cells.items():
             kind: type[Provider] = PROVIDERS[name]
             desks[name] = kind(cell, now=now, record=_recording(world, name), later=world.later, declined=declined)
-        desks[APPROVAL] = ApprovalQueue(self.scenario.approver, now=now, record=_recording(world, APPROVAL), later=world.later)
+        desks[APPROVAL] = ApprovalQueue(
+            self.scenario.approver, now=now, record=_recording(world, APPROVAL), later=world.later
+        )
         return desks
 
     # -- the course of a run ------------------------------------------------------------------------------------------------
@@ -230,11 +245,15 @@ class Run:
 
     def explored(self) -> Explored:
         self.recorder.check()
-        return Explored(History(self.rig.header(self.schedule), self.recorder.events), self.world.sites, self.world.crossings)
+        return Explored(
+            History(self.rig.header(self.schedule), self.recorder.events), self.world.sites, self.world.crossings
+        )
 
     def begin_work(self) -> None:
         """A worker accepts the workflow and drives it. Whoever submitted and got no answer submits again, with another worker."""
-        for _ in range(len(self.schedule.injections) + 1):
+        submissions = 0
+        while self.may_submit(submissions):
+            submissions += 1
             worker = self.spawn("submit")
             self.world.record("rig", "submitted", self.scenario.workflow.id)
             worker.does("submit", self.scenario.workflow)
@@ -243,14 +262,17 @@ class Run:
                 return
             self.world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
 
+    def may_submit(self, submissions: int) -> bool:
+        """Each injection may cost one submission. Asked anew each time: a run that is driven by hand gains injections on its way."""
+        return submissions <= len(self.schedule.injections)
+
     def settle(self) -> None:
         """Heal and prove recovery: bounded rounds until nothing changes, then the audit."""
         healed = False
         rounds = 0
         view = self.read_ledger()
-        limit = self.scenario.limits.settle_rounds_max + len(self.schedule.injections)
         quiet = self._is_terminal(view) and not self.world.timers_left
-        while not quiet and rounds < limit:
+        while not quiet and rounds < self.scenario.limits.settle_rounds_max + len(self.schedule.injections):
             if not healed and not self.world.plan:
                 self.world.record("rig", "healed")
                 healed = True
@@ -278,7 +300,10 @@ class Run:
     def audit(self, view: LedgerView) -> None:
         operations = {name: list(state) for name, state in sorted(view.operations.items())}
         self.world.record(
-            "rig", "audited", "", {"operations": operations, "workflow": view.workflow, "timers_left": self.world.timers_left}
+            "rig",
+            "audited",
+            "",
+            {"operations": operations, "workflow": view.workflow, "timers_left": self.world.timers_left},
         )
 
     def read_ledger(self) -> LedgerView:
@@ -339,7 +364,9 @@ class Run:
         """Do a fault of the crash, control or lease family while `who` stands at `where`."""
         action = _STRIKES.get(fault)
         if action is None:
-            raise HarnessBug(f"The simulation rig cannot do {fault.value}.", where=where, next_step="Report this schedule line.")
+            raise HarnessBug(
+                f"The simulation rig cannot do {fault.value}.", where=where, next_step="Report this schedule line."
+            )
         action(self, who, where, phase, fault, request)
 
     def crash(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
@@ -378,8 +405,11 @@ class Run:
         world.record(who.worker, "worker-paused", where)
         world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
         other = self.spawn("recover")
-        world.record(who.worker, "lease-lost", where, {"taken_by": other.handles.worker})
+        before = len(self.recorder.events)
         other.does("recover")
+        if any(e.kind == "wrote" and e.actor == other.handles.worker for e in self.recorder.events[before:]):
+            # Only now: a recovery that died before its take-over was durable has taken nothing from anybody.
+            world.record(who.worker, "lease-lost", where, {"taken_by": other.handles.worker})
         world.record(who.worker, "worker-resumed", where)
 
     def recover_beside(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
@@ -422,7 +452,11 @@ class Run:
     def _unwind(self, body: greenlet) -> None:
         try:
             body.throw(GreenletExit)
-        except (Exception, GreenletExit, Dead):  # a dead worker's clean-up may fail in any way; it is no part of the run any more
+        except (
+            Exception,
+            GreenletExit,
+            Dead,
+        ):  # a dead worker's clean-up may fail in any way; it is no part of the run any more
             self.reap_errors += 1
 
 

@@ -21,7 +21,9 @@ def write_bundle(folder: Path, failure: Failure, scenario: Scenario, history: by
     write_whole(folder / f"{scenario.id}.scenario.yaml", dump(pinned))
     write_whole(folder / "schedule.txt", failure.schedule + "\n")
     write_whole(folder / "history.jsonl", history)
-    write_whole(folder / "verdict.json", orjson.dumps([to_plain(v) for v in failure.verdicts], option=orjson.OPT_INDENT_2))
+    write_whole(
+        folder / "verdict.json", orjson.dumps([to_plain(v) for v in failure.verdicts], option=orjson.OPT_INDENT_2)
+    )
     write_whole(folder / "story.txt", "\n".join(failure.story) + "\n")
     write_whole(folder / "REPLAY.txt", failure.replay + "\n")
 

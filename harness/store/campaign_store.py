@@ -1,4 +1,4 @@
-"""The state of a campaign in one SQLite file: what it is, and one row for each run that is done. An interrupted campaign resumes from it."""
+"""The state of a campaign in one SQLite file: what it is, and one row for each finished run. An interrupted campaign resumes from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ STORE_VERSION = 1
 _metadata = MetaData()
 _about = Table("about", _metadata, Column("name", String(60), primary_key=True), Column("value", Text, nullable=False))
 _runs = Table(
-    "runs", _metadata,
+    "runs",
+    _metadata,
     Column("schedule", Text, primary_key=True),
     Column("outcome", String(10), nullable=False),
     Column("fired", Integer, nullable=False),

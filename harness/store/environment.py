@@ -7,14 +7,28 @@ import sys
 from importlib import metadata
 
 PACKAGES = (
-    "knownstate", "greenlet", "sqlalchemy", "hypothesis", "faker", "pydantic", "orjson", "ruamel.yaml", "pytest", "starlette", "uvicorn",
+    "knownstate",
+    "greenlet",
+    "sqlalchemy",
+    "hypothesis",
+    "faker",
+    "pydantic",
+    "orjson",
+    "ruamel.yaml",
+    "pytest",
+    "starlette",
+    "uvicorn",
     "toxiproxy-python",
 )
 
 
 def environment() -> dict[str, str]:
     """Name -> version, sorted by name."""
-    found = {"python": sys.version.split()[0], "implementation": platform.python_implementation(), "platform": platform.platform()}
+    found = {
+        "python": sys.version.split()[0],
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+    }
     for name in PACKAGES:
         try:
             found[name] = metadata.version(name)

@@ -29,8 +29,13 @@ def encode_header(header: Header) -> bytes:
     """The first line."""
     return orjson.dumps(
         {
-            "schema": header.schema, "scenario": header.scenario, "schedule": header.schedule, "seed": header.seed,
-            "candidate": header.candidate, "rig": header.rig, "traits": header.traits,
+            "schema": header.schema,
+            "scenario": header.scenario,
+            "schedule": header.schedule,
+            "seed": header.seed,
+            "candidate": header.candidate,
+            "rig": header.rig,
+            "traits": header.traits,
         },
         option=_OPTIONS,
     )
@@ -61,7 +66,9 @@ def decode(data: bytes, where: str = "history") -> History:
     if not lines:
         raise _bad(where, 1, "the file is empty")
     header = _header(lines[0], where)
-    return History(header, [_event(line, number, where) for number, line in enumerate(lines[1:], start=2) if line.strip()])
+    return History(
+        header, [_event(line, number, where) for number, line in enumerate(lines[1:], start=2) if line.strip()]
+    )
 
 
 def read(path: Path) -> History:
@@ -72,7 +79,9 @@ def read(path: Path) -> History:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(
-            f"The history cannot be read: {error.strerror or error}.", where=str(path), next_step="Give the path of a history.jsonl."
+            f"The history cannot be read: {error.strerror or error}.",
+            where=str(path),
+            next_step="Give the path of a history.jsonl.",
         ) from error
     if data[:2] == b"\x1f\x8b":
         data = zlib.decompress(data, _GZIP)
@@ -114,7 +123,9 @@ def _event(line: bytes, number: int, where: str) -> Event:
 
 def _bad(where: str, line: int, why: str) -> UsageError:
     return UsageError(
-        f"The history cannot be read: {why}.", where=f"{where}:{line}", next_step="Give a history.jsonl as a campaign wrote it."
+        f"The history cannot be read: {why}.",
+        where=f"{where}:{line}",
+        next_step="Give a history.jsonl as a campaign wrote it.",
     )
 
 

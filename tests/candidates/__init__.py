@@ -1,0 +1,1 @@
+"""Tests of candidates and of how they join."""

@@ -1,0 +1,1 @@
+"""Tests of scenario files: what is read, what is refused in which words, the schema, and the shipped files."""
