@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from harness.campaign.bench import Examined, verdict_of
 from harness.explore.singles import Planned
 from harness.judge.judge import GUARANTEES, not_observable
+from harness.judge.telling import most_telling_first, rank_of
 from harness.model.plain import to_plain
 from harness.model.result import CampaignResult, Coverage, Failure, RunRow
 from harness.model.verdict import Outcome
@@ -182,29 +183,41 @@ def _failures(campaign: Campaign, pairs: list[tuple[Planned, Examined]]) -> list
 
 
 def _kind(planned: Planned, row: Examined) -> tuple[str, ...]:
-    violated = tuple(v["guarantee"] for v in row.verdicts if v["outcome"] == row.outcome)
-    return (row.outcome, violated[0] if violated else "", planned.fault, planned.boundary.rpartition("/")[2])
+    return (row.outcome, _worst(row), planned.fault, planned.boundary.rpartition("/")[2])
 
 
-_Sortable = tuple[int, int, int, str, tuple[Planned, Examined]]
+def _worst(row: Examined) -> str:
+    """The most telling guarantee that is not kept in this run."""
+    return most_telling_first(verdict_of(v) for v in row.verdicts)[0].guarantee if row.verdicts else ""
+
+
+_Sortable = tuple[int, int, int, int, str, tuple[Planned, Examined]]
 
 
 def _sortable(group: list[tuple[Planned, Examined]]) -> list[_Sortable]:
+    """Violations first; then few faults; then what says most; then short runs."""
     return [
-        (0 if row.outcome == "violated" else 1, len(p.schedule.injections), row.events, row.schedule, (p, row))
+        (
+            0 if row.outcome == "violated" else 1,
+            len(p.schedule.injections),
+            rank_of(_worst(row)),
+            row.events,
+            row.schedule,
+            (p, row),
+        )
         for p, row in group
     ]
 
 
-def _size(item: _Sortable) -> tuple[int, int, int, str]:
-    return item[:4]
+def _size(item: _Sortable) -> tuple[int, int, int, int, str]:
+    return item[:5]
 
 
 def _failure(campaign: Campaign, number: int, pair: tuple[Planned, Examined], count: int) -> Failure:
     planned, row = pair
     data = read_member(campaign.folder / "histories" / row.part, row.offset, row.length)
     history = decode(data, row.schedule)
-    verdicts = tuple(verdict_of(v) for v in row.verdicts)
+    verdicts = most_telling_first(verdict_of(v) for v in row.verdicts)
     slug = f"{planned.fault or 'control'}-{(verdicts[0].guarantee if verdicts else 'unknown')}"
     failure = Failure(
         id=f"{number:03}-{slug}",

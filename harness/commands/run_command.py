@@ -57,6 +57,7 @@ from harness.candidates.loading import REFERENCE
 @click.option(
     "--expect", type=click.Choice(["holds", "violation"]), help="What success means, instead of what the scenario says."
 )
+@click.option("--tell", type=click.IntRange(0, 25), default=5, show_default=True, help="How many failures to tell in full here.")
 @click.option("--dry-run", is_flag=True, help="Only say which schedules of the first round would run.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON instead of text.")
 def command(
@@ -77,6 +78,7 @@ def command(
     resume: bool,
     reports: tuple[str, ...],
     expect: str | None,
+    tell: int,
     dry_run: bool,
     as_json: bool,
 ) -> int:
@@ -106,7 +108,7 @@ def command(
     formats = parse_reports(reports)
     if dry_run:
         return _dry_run(named, candidate, options, as_json)
-    return _campaign(named, candidate, options, formats, as_json)
+    return _campaign(named, candidate, options, formats, tell, as_json)
 
 
 def default_folder(scenario: str, candidate: str, rig: str) -> Path:
@@ -168,7 +170,7 @@ def _dry_run(scenario: object, candidate: str, options: object, as_json: bool) -
 
 
 def _campaign(
-    scenario: object, candidate: str, options: object, formats: list[tuple[str, Path | None]], as_json: bool
+    scenario: object, candidate: str, options: object, formats: list[tuple[str, Path | None]], tell: int, as_json: bool
 ) -> int:
     from rich.console import Console
 
@@ -193,7 +195,7 @@ def _campaign(
 
         click.echo(to_json(result).decode())
         return result.exit_code
-    print_result(result, console=console)
+    print_result(result, console=console, tell=tell)
     for name, path in written:
         console.print(f"{name:>8}: {path}", markup=False, highlight=False, soft_wrap=True)
     return result.exit_code

@@ -17,17 +17,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from harness.inject.live import LiveWorld
-from harness.inject.network import Link
 from harness.model.boundary import Phase
 from harness.model.errors import Certainty, HarnessBug
 from harness.model.fault import Fault
 
+
+class Link(Protocol):
+    """The way to one provider; `network.Link` is the real one."""
+
+    def drop_responses(self) -> None:
+        """Nothing comes back any more."""
+
+    def drop_requests(self) -> None:
+        """Nothing gets there any more."""
+
+    def refuse(self) -> None:
+        """Nobody can connect any more."""
+
+    def heal(self) -> None:
+        """All is as it was."""
+
+
 _SHAPES: dict[Fault, Callable[[Link], None]] = {
-    Fault.LOST_RESPONSE: Link.drop_responses,
-    Fault.LOST_REQUEST: Link.drop_requests,
-    Fault.CONNECTION_REFUSED: Link.refuse,
+    Fault.LOST_RESPONSE: lambda link: link.drop_responses(),
+    Fault.LOST_REQUEST: lambda link: link.drop_requests(),
+    Fault.CONNECTION_REFUSED: lambda link: link.refuse(),
 }
 BEFORE_SENDING = (Fault.LOST_REQUEST, Fault.CONNECTION_REFUSED)
 """Faults for which the wire must be ready before the caller sends."""

@@ -31,10 +31,15 @@ TELLING = (
 _RANK = {name: rank for rank, name in enumerate(TELLING)}
 
 
+def rank_of(guarantee: str) -> int:
+    """0 for the most telling."""
+    return _RANK.get(guarantee, len(_RANK))
+
+
 def most_telling_first(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Violated ones first, in the order above, then the rest."""
     return tuple(
         sorted(
-            verdicts, key=lambda v: (v.outcome is not Outcome.VIOLATED, _RANK.get(v.guarantee, len(_RANK)), v.guarantee)
+            verdicts, key=lambda v: (v.outcome is not Outcome.VIOLATED, rank_of(v.guarantee), v.guarantee)
         )
     )

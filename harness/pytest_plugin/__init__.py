@@ -182,7 +182,7 @@ def _histories(config: pytest.Config) -> Path:
 
 
 def _shadow(config: pytest.Config) -> str:
-    """What hides one of our packages, asked before the first of them is used."""
+    """What hides one of our packages, asked before the first of them is used. An xdist worker cannot end the session."""
     from harness.model.errors import KnownstateError
     from harness.rooms import check_rooms
 
@@ -192,7 +192,13 @@ def _shadow(config: pytest.Config) -> str:
             config.stash[SHADOW] = ""
         except KnownstateError as error:
             config.stash[SHADOW] = str(error)
+    if config.stash[SHADOW] and _is_worker(config):
+        raise pytest.Collector.CollectError(config.stash[SHADOW])
     return config.stash[SHADOW]
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -201,7 +207,8 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     try:
         return (yield)
     finally:
-        if said := session.config.stash.get(SHADOW, ""):
+        said = session.config.stash.get(SHADOW, "")
+        if said and not _is_worker(session.config):
             raise pytest.UsageError(said)
 
 

@@ -17,6 +17,7 @@ from harness.campaign.bench import Examined, verdict_of
 from harness.model.errors import KnownstateError
 from harness.model.schedule import Schedule
 from harness.pytest_plugin.sweeps import CONTROL, VIOLATION, Case, Sweep
+from harness.report.redact import redact
 from harness.report.story import story
 from harness.store.history_file import decode, read_member
 
@@ -118,7 +119,7 @@ def _story(sweep: Sweep, row: Examined) -> Iterator[str]:
     history = decode(read_member(sweep.part, row.offset, row.length), row.schedule)
     yield from ("", *story(history, sweep.scenario, verdicts))
     for verdict in verdicts:
-        yield from ("", f"{verdict.guarantee} is {verdict.outcome}:", verdict.explanation)
+        yield from ("", f"{verdict.guarantee} is {verdict.outcome}:", redact(verdict.explanation))
 
 
 def _others(lines: Sequence[str], total: int) -> Iterator[str]:

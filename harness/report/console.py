@@ -29,17 +29,17 @@ _STYLES = {Outcome.HOLDS: "bold green", Outcome.VIOLATED: "bold red", Outcome.UN
 _WORDS = {Outcome.HOLDS: "HOLDS", Outcome.VIOLATED: "VIOLATED", Outcome.UNKNOWN: "UNKNOWN"}
 
 
-def print_result(result: CampaignResult, *, console: Console) -> None:
+def print_result(result: CampaignResult, *, console: Console, tell: int = FAILURES_SHOWN_MAX) -> None:
     """Verdict first, then coverage, guarantees, failures (replay command last), what was left out and what cannot be
     observed.
     """
     result = redacted(result)
     _verdict(result, console)
     console.print(_guarantees(result))
-    for failure in result.failures[:FAILURES_SHOWN_MAX]:
+    for failure in result.failures[:tell]:
         _failure(failure, console)
-    if len(result.failures) > FAILURES_SHOWN_MAX:
-        _say(console, f"{len(result.failures) - FAILURES_SHOWN_MAX} more failures are in {result.out}.")
+    if len(result.failures) > tell:
+        _say(console, f"{words.plural(len(result.failures) - tell, 'more failure')} told on the page in {result.out}.")
     if summary.untold_sentence(result):
         console.print()
         _say(console, summary.untold_sentence(result))

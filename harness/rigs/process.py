@@ -77,6 +77,7 @@ class ProcessRig:
         self._children = itertools.count(1)
         self._spare: Child | None = None
         self._is_spare_ready = False
+        self._auditor: Child | None = None
         self._open = ExitStack()
         try:
             self._set_up(state_root, toxiproxy)
@@ -94,7 +95,7 @@ class ProcessRig:
         self._open.callback(network.close)
         self.folder = Path(tempfile.mkdtemp(prefix="process-rig-", dir=state_root))
         self._open.callback(shutil.rmtree, self.folder)
-        self._open.callback(self._stop_spare)
+        self._open.callback(self._stop_children)
         self.have_spare()
         serving = Serving(app(self.desks, self))
         self._open.callback(serving.close)
@@ -103,12 +104,9 @@ class ProcessRig:
 
     def _prepare(self) -> None:
         """Let the candidate make its empty store, and learn its traits."""
-        child = self.take_child()
-        try:
-            child.say({"do": "prepare", "store": str(self.folder / STORE)})
-            answer = child.hear(LOAD_WAIT_S) or {"say": "error", "error": f"the process ended: {child.last_words()}"}
-        finally:
-            child.stop()
+        child = self.take_auditor()
+        child.say({"do": "prepare", "store": str(self.folder / STORE)})
+        answer = child.hear(LOAD_WAIT_S) or {"say": "error", "error": f"the process ended: {child.last_words()}"}
         if answer["say"] != "done":
             raise CandidateError(
                 f"The candidate could not prepare an empty store: {answer['error']}.",
@@ -185,13 +183,26 @@ class ProcessRig:
         except TimeoutError:
             hello = None
         if hello is None or hello["say"] != "ready":
-            self._stop_spare()
+            self._stop_children()
             raise _unusable(self.candidate_spec, hello, child.last_words())
         self.traits = Traits(**{**hello["traits"], "verbs": frozenset(hello["traits"]["verbs"])})
         self._is_spare_ready = True
 
-    def _stop_spare(self) -> None:
-        child, self._spare = self._spare, None
+    def take_auditor(self) -> Child:
+        """The process that reads ledgers, the same for all runs: it sees only what is durable, and changes nothing."""
+        if self._auditor is None or not self._auditor.is_running:
+            self._stop(self._auditor)
+            self._auditor = self.take_child()
+        return self._auditor
+
+    def _stop_children(self) -> None:
+        spare, self._spare = self._spare, None
+        auditor, self._auditor = self._auditor, None
+        for child in (spare, auditor):
+            self._stop(child)
+
+    @staticmethod
+    def _stop(child: Child | None) -> None:
         if child is not None:
             child.stop()
 

@@ -19,7 +19,7 @@ from harness.inject.crossings import Counter, Crossings
 from harness.inject.live import LiveWorld, ScaledClock
 from harness.inject.messages import Messages
 from harness.inject.names import StepNames, owners
-from harness.inject.process import KILLED, ending
+from harness.inject.process import KILLED, Child, ending
 from harness.inject.world import RunCut
 from harness.model.boundary import Phase
 from harness.model.cell import SECOND_NS
@@ -48,12 +48,12 @@ STORE = "ledger.db"
 class Agent:
     """One incarnation of a worker: a process, and the controller's half of its handles."""
 
-    def __init__(self, run: Run, name: str, incarnation: int) -> None:
+    def __init__(self, run: Run, name: str, incarnation: int, child: Child) -> None:
         self.run = run
+        self.child = child
         self.crossings = Crossings(run.world, run.counter, name)
         self.is_gone = False
         rig, clock = run.rig, run.world.clock
-        self.child = rig.take_child()
         addresses = {provider: link.address for provider, link in rig.links.items()}
         store = str(run.folder / STORE)
         enlistment = Enlistment(name, incarnation, store, addresses, rig.provider_traits, clock.epoch_ns, clock.speed)
@@ -229,8 +229,8 @@ class Run:
         self._record("audited", data={"operations": operations, "workflow": view.workflow, "timers_left": left})
 
     def read_ledger(self) -> LedgerView:
-        """The candidate's ledger, read by an auditor that crosses no boundaries."""
-        auditor = self._auditor()
+        """The candidate's ledger, read by an auditor: a process of its own, which crosses no boundaries."""
+        auditor = Agent(self, "auditor", 0, self.rig.take_auditor())
         value = auditor.does("ledger", self.scenario.workflow.id, silent=True)
         if isinstance(value, dict):
             return LedgerView(value["workflow"], {name: (s[0], s[1]) for name, s in value["operations"].items()})
@@ -240,28 +240,21 @@ class Run:
             next_step="ledger(workflow_id) must return a LedgerView with every operation's state and resolution.",
         )
 
-    def _auditor(self) -> Agent:
-        if self.agents and not self.agents[-1].is_gone:
-            return self.agents[-1]
-        return self._enlist("auditor", 0)
-
     # -- workers -------------------------------------------------------------------------------------------------------
 
     def spawn(self, verb: str) -> Agent:
-        """A new incarnation under a new name: recovery never depends on the old one's."""
-        self._names += 1
-        agent = self._enlist(f"w{self._names}", self._names)
-        with self.world.turn():
-            self.world.record(agent.name, "worker-started", "", {"incarnation": self._names, "verb": verb})
-        return agent
+        """A new incarnation under a new name: recovery never depends on the old one's.
 
-    def _enlist(self, name: str, incarnation: int) -> Agent:
-        """One process at a time: whoever has nothing left to do ends before the next begins."""
+        One at a time: a process that has nothing left to do ends before the next begins.
+        """
         for agent in self.agents:
             if not agent.is_gone:
                 agent.end()
-        agent = Agent(self, name, incarnation)
+        self._names += 1
+        agent = Agent(self, f"w{self._names}", self._names, self.rig.take_child())
         self.agents.append(agent)
+        with self.world.turn():
+            self.world.record(agent.name, "worker-started", "", {"incarnation": self._names, "verb": verb})
         return agent
 
     def strike(self, who: Any, where: str, phase: Phase, fault: Fault, request: Any) -> None:

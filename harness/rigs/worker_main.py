@@ -25,7 +25,7 @@ UNUSABLE = 2
 
 
 class Servant:
-    """Does orders. A process serves one candidate and is at most one incarnation."""
+    """Does orders. A process is one incarnation; only an auditor, which changes nothing, is enlisted again and again."""
 
     def __init__(self, candidate: Candidate, channel: Channel) -> None:
         self._candidate = candidate
@@ -48,6 +48,7 @@ class Servant:
                 return self._prepare(order["store"])
             case "enlist":
                 self._handles = WorkerHandles(enlistment_from_plain(order["as"]), self._channel)
+                self._worker = None
                 return None
             case "verb":
                 return self._verb(order["verb"], order["argument"], silent=order["silent"])

@@ -38,6 +38,8 @@ class Hunt:
     schedule: str
     violated: tuple[str, ...]
     explored: int
+    first: int
+    """Schedules to the first violation of any kind; 0 when there was none."""
     milliseconds: float
     control: str
 
@@ -63,23 +65,28 @@ def look_at(bench: Bench, schedule: Schedule, predicate: str = "") -> tuple[Caug
     return caught, history, dict(ran.sites)
 
 
-def hunt(twin: str, candidate: str, scenario: str, cell: str) -> Hunt:
-    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here."""
+def hunt(twin: str, candidate: str, scenario: str, cell: str, predicate: str = "") -> Hunt:
+    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here.
+
+    With a `predicate` the hunt goes on until a run in which the planted line was reached, the harm triggered and the guarantee
+    violated: that run shows the planted bug and nothing else. `first` then still counts the schedules to the first violation of any kind.
+    """
     started = time.perf_counter()
     bench = make_bench(candidate, scenario, cell)
     try:
         base = Schedule(bench.scenario.id, bench.scenario.seed, (), Cell.parse(cell) if cell else None)
-        explored, control = 0, ""
-        for planned, caught in _explore(bench, base):
+        explored, first, control = 0, 0, ""
+        for planned, caught in _explore(bench, base, predicate):
             if not planned.fault:
                 control = "violated" if caught.violated else "unknown" if caught.unknown else "holds"
                 if control != "holds":
-                    return Hunt(twin, cell, str(base), caught.violated, 0, _ms(started), control)
+                    return Hunt(twin, cell, str(base), caught.violated, 0, 0, _ms(started), control)
                 continue
             explored += 1
-            if caught.violated:
-                return Hunt(twin, cell, str(planned.schedule), caught.violated, explored, _ms(started), control)
-        return Hunt(twin, cell, "", (), explored, _ms(started), control)
+            first = first or (explored if caught.violated else 0)
+            if caught.violated and (not predicate or (caught.reached and caught.triggered)):
+                return Hunt(twin, cell, str(planned.schedule), caught.violated, explored, first, _ms(started), control)
+        return Hunt(twin, cell, "", (), explored, first, _ms(started), control)
     finally:
         bench.close()
 
@@ -88,16 +95,16 @@ def _ms(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 1)
 
 
-def _explore(bench: Bench, base: Schedule) -> Iterator[tuple[Planned, Caught]]:
+def _explore(bench: Bench, base: Schedule, predicate: str) -> Iterator[tuple[Planned, Caught]]:
     singles = Singles(bench.scenario, bench.rig.cells, base, bench.abilities)
     control = singles.control()
     caught, _, sites = look_at(bench, base)
     yield control, caught
     ran: list[tuple[Planned, dict[str, SiteFacts]]] = []
     for planned in singles.first_round(sites):
-        caught, _, sites = look_at(bench, planned.schedule)
+        caught, _, sites = look_at(bench, planned.schedule, predicate)
         yield planned, caught
         ran.append((planned, sites))
     for planned in singles.second_round(ran):
-        caught, _, _ = look_at(bench, planned.schedule)
+        caught, _, _ = look_at(bench, planned.schedule, predicate)
         yield planned, caught

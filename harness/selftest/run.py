@@ -111,13 +111,13 @@ def hunt_everywhere(jobs: int, say: Say) -> dict[str, list[Hunt]]:
 def _hunt_task(task: tuple[str, str]) -> Hunt:
     name, cell = task
     twin = TWINS[name]
-    return hunt(name, f"reference_ledger.twins:{name}", twin.scenario, cell)
+    return hunt(name, f"reference_ledger.twins:{name}", twin.scenario, cell, twin.triggered)
 
 
 def pin_of(hunts: list[Hunt]) -> Pin:
     """The pin that a full hunt implies."""
     own, cells = hunts[0], hunts[1:]
-    masked = tuple(h.cell for h in cells if not h.violated)
+    masked = tuple(h.cell for h in cells if not h.first)
     guarantee = own.violated[0] if own.violated else ""
     return Pin(own.twin, guarantee, own.violated, own.schedule, own.explored, masked)
 

@@ -2,18 +2,20 @@
 
 While Hypothesis shrinks, each failing run replaces the file of its guarantee. Hypothesis runs the smallest case last,
 so the file that remains is the smallest one's. A candidate may also take the whole process down with it; for that the
-schedule under way is written ahead of each fault. Never here: Hypothesis, and judging.
+schedule under way is written ahead of each fault. Never here: Hypothesis.
 """
 
 from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.judge.judge import judge
+from harness.model.errors import CandidateError
 from harness.model.event import History
+from harness.model.schedule import Schedule
 from harness.model.verdict import Outcome, Verdict
 from harness.model.workflow import Expectation, Scenario
 from harness.store.atomic import unwritable, write_whole
@@ -39,21 +41,38 @@ def violation_of(guarantee: str) -> type[Violated]:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A violating run: `history` whole, `verdicts` those that do not hold, at least one of them violated."""
+    """A violating run, whole. `verdicts` are the violated ones, first the one it was found by and is named after."""
 
     scenario: Scenario
     candidate: str
     history: History
-    verdicts: Sequence[Verdict]
+    verdicts: tuple[Verdict, ...]
+
+    @classmethod
+    def of(cls, scenario: Scenario, candidate: str, history: History, guarantee: str) -> Found:
+        """Judge the run once more, all guarantees, and put `guarantee` first."""
+        bad = [v for v in judge(history, scenario) if v.outcome is Outcome.VIOLATED]
+        bad.sort(key=lambda v: v.guarantee != guarantee)
+        assert bad, "a finding has a violation"
+        assert bad[0].guarantee == guarantee, f"{guarantee} is violated"
+        return cls(scenario, candidate, history, tuple(bad))
 
     @property
     def first(self) -> Verdict:
-        """The violation the failure is named after: the first in the registry's order."""
-        return next(v for v in self.verdicts if v.outcome is Outcome.VIOLATED)
+        return self.verdicts[0]
 
     @property
     def line(self) -> str:
         return self.history.header.schedule
+
+
+def unrepeatable(candidate: str, schedule: Schedule) -> CandidateError:
+    """Two runs of one schedule differ: what one of them shows is no finding anybody could act on."""
+    return CandidateError(
+        "The same schedule gave two different runs: the candidate keeps or draws something outside its store.",
+        where=f"{candidate}, schedule line {schedule}",
+        next_step="Take time and identity from the handles; keep nothing in modules and classes.",
+    )
 
 
 class TraceAhead:
@@ -108,14 +127,13 @@ def tell(found: Found, path: Path) -> str:
     from harness.campaign.assemble import replay_command
     from harness.report.story import story
 
-    bad = [v for v in found.verdicts if v.outcome is Outcome.VIOLATED]
     replay = replay_command(found.line, found.candidate, str(path))
-    broken = ", ".join(v.guarantee for v in bad)
+    broken = ", ".join(v.guarantee for v in found.verdicts)
     return "\n".join(
         [
             f"{broken}: broken by {found.candidate} on {found.scenario.id}",
             "",
-            *story(found.history, found.scenario, bad),
+            *story(found.history, found.scenario, found.verdicts),
             "",
             found.first.explanation,
             "",

@@ -5,8 +5,9 @@ goes wrong. Every choice is a rule's argument, so Hypothesis can shrink it; a ch
 the worker stands is an index modulo its length, which shrinks towards the first. Whatever happens is also written down
 as a schedule, and it is the schedule that is kept and replayed: the machine is only the way to it.
 
-When a run is over, another may begin in the same test case, in a fresh world. Cases of a few steps are the dear ones,
-and runs that share nothing shrink away one by one.
+When a run is over, the next one begins in the same test case, in a fresh world: a case of many short runs finds more
+than one run that idles after its end, and runs that share nothing shrink away one by one. What Hypothesis leaves of the
+faults is then tried without each of them (`Stage.without_idle_faults`), so that each fault of a finding is needed.
 
 While a run is under way only those guarantees are asked that nothing to come can mend (`EARLY`). The others wait.
 Never here: how a run is driven (`stepping`), and what becomes of a finding (`found`).
@@ -24,13 +25,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from harness.candidates.loading import REFERENCE
 from harness.judge.judge import GUARANTEES, judge
 from harness.model.cell import Cell
-from harness.model.errors import CandidateError, HarnessBug
+from harness.model.errors import HarnessBug
 from harness.model.event import History
 from harness.model.fault import Fault
 from harness.model.verdict import Outcome, Verdict, overall
 from harness.model.workflow import Scenario
 from harness.rigs.simulation import Explored
-from harness.stateful.found import Found, TraceAhead, Undecided, export, export_folder, tell, violation_of
+from harness.stateful.found import Found, TraceAhead, Undecided, export, export_folder, tell, unrepeatable, violation_of
 from harness.stateful.stage import Factory, Stage
 from harness.stateful.stepping import SteppedRun
 from harness.store.history_file import encode
@@ -42,7 +43,7 @@ assert set(EARLY) <= set(GUARANTEES), "early guarantees are guarantees"
 PAUSES = (Fault.ZOMBIE_WORKER, Fault.LEASE_LOST_IN_RECONCILIATION)
 STRIDE_MAX = 16
 """Most boundaries one step may cross."""
-_ANY = st.integers(0, 10**6)
+_ANY = st.integers(0, 59)
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -66,7 +67,9 @@ class LedgerMachine(RuleBasedStateMachine):
         self.stage = self._shared_stage()
         self.run: SteppedRun | None = None
         self._ahead = TraceAhead(export_folder(self.export_to), self.stage.scenario.id)
+        self._cell: Cell | None = None
         self._judged_events = 0
+        self._runs_count = 0
         self._widest = 0
 
     @classmethod
@@ -81,16 +84,10 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize(cell=_ANY)
     def submit(self, cell: int) -> None:
-        """A worker is given the workflow, in a fresh world."""
-        self._begin(cell)
+        """A worker is given the workflow, in a fresh world. All runs of a case have the same provider cell."""
+        self._cell = self.cells[cell % len(self.cells)] if self.cells else None
+        self._begin()
 
-    @precondition(lambda self: not self.stands)
-    @rule(cell=_ANY)
-    def submit_another(self, cell: int) -> None:
-        """The run is over: another one begins."""
-        self._begin(cell)
-
-    @precondition(lambda self: self.stands)
     @rule(boundaries=st.integers(1, STRIDE_MAX))
     def step_worker(self, boundaries: int) -> None:
         """Whoever is about to cross goes on."""
@@ -115,25 +112,22 @@ class LedgerMachine(RuleBasedStateMachine):
         """A person cancels the intent."""
         self._strike(Fault.CANCEL)
 
-    @precondition(lambda self: self.stands)
     @rule()
     def heal(self) -> None:
-        """Nothing more goes wrong: the run settles and is judged."""
-        self._under_way.finish()
-        self._look()
+        """Nothing more goes wrong: the run settles and is judged, and the next one begins."""
+        self._end()
+        self._begin()
 
     @invariant()
     def nothing_is_broken_beyond_repair(self) -> None:
         """Ask the early guarantees about what has happened so far; if one is broken, the whole run must show it too."""
-        if not self.stands:
-            return
         run = self._under_way
         if len(run.recorder.events) == self._judged_events:
             return
         self._judged_events = len(run.recorder.events)
         broken = self._broken_already(run)
         if broken:
-            self.heal()
+            self._end()
             raise HarnessBug(
                 f"{broken[0].guarantee} was broken half-way through a run and holds at its end.",
                 where=f"schedule line {run.schedule}",
@@ -141,10 +135,10 @@ class LedgerMachine(RuleBasedStateMachine):
             )
 
     def teardown(self) -> None:
-        """Hypothesis is done with this case: a run under way is brought to its end, so that none goes unjudged."""
+        """Hypothesis is done with this case: a run under way is brought to its end, so that no fault goes unjudged."""
         try:
-            if self.stands:
-                self.heal()
+            if self.stands and (self._under_way.schedule.injections or not self._runs_count):
+                self._end()
         finally:
             if self.run is not None:
                 self.run.reap()
@@ -172,13 +166,10 @@ class LedgerMachine(RuleBasedStateMachine):
         assert self.run is not None, "a run has begun"
         return self.run
 
-    def _begin(self, cell: int) -> None:
-        if self.run is not None:
-            self.run.reap()
-        self.run = self.stage.begin(self.cells[cell % len(self.cells)] if self.cells else None)
+    def _begin(self) -> None:
+        self.run = self.stage.begin(self._cell)
         self._judged_events = 0
         self.run.start()
-        self._look()
 
     def _strike(self, fault: Fault) -> None:
         run = self._under_way
@@ -190,13 +181,24 @@ class LedgerMachine(RuleBasedStateMachine):
     # -- judging ------------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Judge the run if it is over."""
+        """If the run is over, judge it and begin the next one."""
+        if not self.stands:
+            self._conclude()
+            self._begin()
+
+    def _end(self) -> None:
+        """Bring the run to its end without another fault, and judge it."""
+        self._under_way.finish()
+        self._conclude()
+
+    def _conclude(self) -> None:
+        """The run is over: let go of it and judge it."""
         assert self.run is not None, "a run has begun"
         ended = self.run.result
-        if ended is None:
-            return
+        assert ended is not None, "it is over"
         self.run.reap()
         self._ahead.forget()
+        self._runs_count += 1
         verdicts = judge(ended.history, self.stage.scenario)
         self._report(ended, verdicts)
         match overall(verdicts):
@@ -224,19 +226,16 @@ class LedgerMachine(RuleBasedStateMachine):
             event(f"struck: {fault}")
 
     def _fail(self, history: History, verdicts: tuple[Verdict, ...]) -> None:
-        """Keep what was found and raise it, once a run of the bare schedule on another rig has shown it too."""
+        """Raise what was found, in its smallest form, once a rig that has seen no other run has shown the same."""
         assert self.run is not None, "it has just ended"
-        again = self.stage.replay(self.run.schedule).history
-        if encode(again) != encode(history):
-            raise CandidateError(
-                "The same schedule gave two different runs: the candidate keeps or draws something outside its store.",
-                where=f"{self.stage.spec}, schedule line {self.run.schedule}",
-                next_step="Take time and identity from the handles; keep nothing in modules and classes.",
-            )
-        bad = [v for v in verdicts if v.outcome is not Outcome.HOLDS]
-        found = Found(self.stage.scenario, self.stage.spec, history, bad)
+        schedule = self.run.schedule
+        if encode(self.stage.replay(schedule).history) != encode(history):
+            raise unrepeatable(self.stage.spec, schedule)
+        guarantee = next(v.guarantee for v in verdicts if v.outcome is Outcome.VIOLATED)
+        smallest = self.stage.replay(self.stage.without_idle_faults(schedule, guarantee)).history
+        found = Found.of(self.stage.scenario, self.stage.spec, smallest, guarantee)
         path = export(found, export_folder(self.export_to))
-        raise violation_of(found.first.guarantee)(tell(found, path))
+        raise violation_of(guarantee)(tell(found, path))
 
     def _doubt(self, history: History, verdicts: tuple[Verdict, ...]) -> None:
         """A run whose fault found nothing to strike is void and says nothing of the candidate; other doubt fails."""

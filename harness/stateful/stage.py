@@ -8,14 +8,17 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from harness.candidates.contract import Candidate, Traits
 from harness.candidates.loading import load_candidate
 from harness.explore.singles import Abilities, Singles
+from harness.judge.judge import judge
 from harness.model.cell import Cell
 from harness.model.errors import CandidateError
 from harness.model.schedule import Schedule
+from harness.model.verdict import Outcome
 from harness.model.workflow import Scenario
 from harness.rigs.simulation import Explored, SimulationRig
 from harness.scenario_files.loader import find, load
@@ -58,6 +61,21 @@ class Stage:
             return rig.run(schedule)
         finally:
             rig.close()
+
+    def without_idle_faults(self, schedule: Schedule, guarantee: str) -> Schedule:
+        """The same violation with as few of the faults as can be had by leaving out one after the other.
+
+        At the end none can be left out. At most n(n+1)/2 runs for n faults.
+        """
+        for injection in schedule.injections:
+            fewer = replace(schedule, injections=tuple(i for i in schedule.injections if i is not injection))
+            if self._breaks(fewer, guarantee):
+                return self.without_idle_faults(fewer, guarantee)
+        return schedule
+
+    def _breaks(self, schedule: Schedule, guarantee: str) -> bool:
+        verdicts = judge(self.replay(schedule).history, self.scenario, only=(guarantee,))
+        return any(v.outcome is Outcome.VIOLATED for v in verdicts)
 
     def close(self) -> None:
         self._closing()

@@ -54,6 +54,8 @@ class UsesExpiredApproval(TwinRules):
         return False
 
     def deadline(self, now: int, timeout: int, lease: int, record: Record) -> int:
+        if record.approval_expires and now + timeout > record.approval_expires:
+            self.reached()
         return now + timeout
 
 

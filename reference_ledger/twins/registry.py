@@ -39,7 +39,7 @@ _ROWS = (
     Twin("blind_retry", doubt.BlindRetry, "two-standing-effects"),
     Twin("timeout_is_failure", doubt.TimeoutIsFailure, "orphan-effect"),
     Twin("conflict_is_failure", doubt.ConflictIsFailure, "orphan-effect", cell="honoured.absent.prompt"),
-    Twin("not_found_is_proof", doubt.NotFoundIsProof, "orphan-effect"),
+    Twin("not_found_is_proof", doubt.NotFoundIsProof, "two-standing-effects", cell="ignored.authoritative.late"),
     Twin("assumes_committed", doubt.AssumesCommitted, "claim-without-effect"),
     Twin("two_is_fine", doubt.TwoIsFine, "two-standing-effects"),
     Twin("incomplete_is_absent", doubt.IncompleteIsAbsent, "two-standing-effects"),

@@ -1,0 +1,1 @@
+"""Tests of the injectors: that each fault is what it says, seen from both ends."""
