@@ -51,7 +51,7 @@ class Call:
         self.has_crossed_sent = False
 
 
-class Counter:
+class Gate:
     """The providers' hooks of one run: knows every call by its number, and holds requests at their boundaries."""
 
     def __init__(self, world: LiveWorld, desks: Mapping[str, Endpoint], messages: Messages, run_id: str) -> None:
@@ -127,13 +127,13 @@ class Counter:
 class Crossings:
     """The crossings of one incarnation. A method is one report; its value is the answer that lets the worker go on."""
 
-    def __init__(self, world: LiveWorld, counter: Counter, worker: str) -> None:
+    def __init__(self, world: LiveWorld, gate: Gate, worker: str) -> None:
         self.world = world
         self.worker = worker
         self.dead = False
         self.dying = False
         """Never true here: a real process is either there or gone. (`World` asks its crossers for both.)"""
-        self._counter = counter
+        self._gate = gate
         self._open: list[Call] = []
         self._last_call = ""
         self._write: tuple[str, str, Phase] = ("", "", Phase.AFTER_COMMIT)
@@ -198,12 +198,12 @@ class Crossings:
         call = Call(base, subject, request, self)
         self._open.append(call)
         if not crossed and request.purpose not in OBSERVING:
-            self._counter.cross(call, Phase.INTENT_RECORDED)
-        return {"go": True, "call": self._counter.number(call)}
+            self._gate.cross(call, Phase.INTENT_RECORDED)
+        return {"go": True, "call": self._gate.number(call)}
 
     def sending(self, message: dict[str, Any]) -> None:
         """It is sent as soon as this returns. A fault that needs the wire to be ready before is armed here."""
-        call = self._counter.call(message["call"])
+        call = self._gate.call(message["call"])
         request = call.request
         sent = {
             "call": call.base,
@@ -222,11 +222,11 @@ class Crossings:
         planned = self.world.plan.get(f"{call.base}/{Phase.SENT.value}")
         if planned and planned[0] in BEFORE_SENDING:
             call.has_crossed_sent = True
-            self._counter.cross(call, Phase.SENT, *self._counter.desks[request.provider].circumstances(request))
+            self._gate.cross(call, Phase.SENT, *self._gate.desks[request.provider].circumstances(request))
 
     def saw(self, message: dict[str, Any]) -> None:
         """Its outcome has come to the caller, or its time-out."""
-        call = self._counter.call(message["call"])
+        call = self._gate.call(message["call"])
         request, code = call.request, message["code"]
         outcome = "ok" if code == "ok" else certainty_of(code).value
         seen: dict[str, Any] = {"call": call.base, "outcome": outcome, "code": code}
@@ -238,12 +238,12 @@ class Crossings:
         call.is_awaited = False
         self._open.remove(call)
         self.world.record(self.worker, "caller-saw", call.base, seen)
-        self._counter.messages.seen(call.base, outcome, code)
+        self._gate.messages.seen(call.base, outcome, code)
         self._last_call = call.base
         circumstances = (False, False)
         if request.purpose is Purpose.APPROVE:
-            circumstances = self._counter.desks[request.provider].circumstances(request)
-        self._counter.cross(call, Phase.ACKNOWLEDGED, *circumstances)
+            circumstances = self._gate.desks[request.provider].circumstances(request)
+        self._gate.cross(call, Phase.ACKNOWLEDGED, *circumstances)
 
     # -- people --------------------------------------------------------------------------------------------------------
 

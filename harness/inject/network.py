@@ -76,8 +76,19 @@ class _BoundedRequests:
         return response
 
 
+_requests = toxiproxy.api.requests
 _lock = threading.RLock()
-toxiproxy.api.requests = _BoundedRequests(toxiproxy.api.requests)
+
+
+def _begin() -> None:
+    """In a forked process too: it must share neither the connection nor the lock of the process it comes from."""
+    global _lock
+    _lock = threading.RLock()
+    toxiproxy.api.requests = _BoundedRequests(_requests)
+
+
+_begin()
+os.register_at_fork(after_in_child=_begin)
 
 
 class Network:

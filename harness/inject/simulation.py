@@ -54,12 +54,15 @@ class BoundaryConnection(sqlite3.Connection):
     """A worker's store connection. A commit that changes something is three boundaries: before, in and after."""
 
     handles: SimHandles | None = None
+    _changes_seen = 0
 
     def commit(self) -> None:
         handles = self.handles
-        if handles is None or not self.in_transaction:
+        changes = self.total_changes
+        if handles is None or changes == self._changes_seen:
             super().commit()
             return
+        self._changes_seen = changes
         handles.commit(self, super().commit, super().rollback)
 
     def close_underneath(self) -> None:

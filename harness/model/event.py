@@ -34,7 +34,7 @@ EVENT_KINDS: dict[str, str] = {
     "effect": "the provider changed the world: effect, call, provider, action, target, operation, key, undoes, delivery",
     "responded": "the provider wrote a response to `call`: code (`ok` or an error code)",
     "caller-saw": "the caller saw an outcome of `call`: outcome ok|definite|indefinite, code; for observations found, complete",
-    "claimed": "the candidate's durable ledger says: subject, to, and from, resolution, reason where it gives them",
+    "claimed": "the candidate's durable ledger says: subject, to, was, and resolution, reason where it gives them",
     "wrote": "the candidate's ledger committed a transaction that changed something",
     "alerted": "the candidate called for a person: subject, reason",
     "worker-started": "an incarnation started: incarnation, verb",
@@ -55,7 +55,7 @@ EVENT_KINDS: dict[str, str] = {
     "drifted": "an outside actor changed the world: provider, target, effect",
     "healed": "no further fault will come from here on",
     "settled": "recovery rounds ended: rounds, quiet",
-    "audited": "the final ledger as the candidate reports it: operations {id: {state, resolution}}, workflow, timers_left",
+    "audited": "the final ledger as the candidate reports it: operations {id: [state, resolution]}, workflow, timers_left",
     "run-ended": 'cut_short says why the run stopped before it settled, or ""',
     "bug-reached": "a broken twin executed its planted line: twin",
 }
