@@ -65,6 +65,10 @@ class BoundaryConnection(sqlite3.Connection):
         self._changes_seen = changes
         handles.commit(self, super().commit, super().rollback)
 
+    def rollback(self) -> None:
+        super().rollback()
+        self._changes_seen = self.total_changes
+
     def close_underneath(self) -> None:
         """Close as a dying process does: the open transaction is rolled back by the database, by nobody else."""
         super().close()

@@ -99,7 +99,6 @@ Condition = Callable[[Circumstances], bool]
 CONDITIONS: dict[str, Condition] = {
     "always": lambda c: True,
     "late cell": lambda c: c.cell is not None and c.cell.late is Late.YES,
-    "prompt cell or no approval": lambda c: c.cell is None or c.cell.late is Late.NO,
     "duplicate can be found out": lambda c: (
         c.cell is None or c.cell.key is not Key.IGNORED or c.cell.lookup is not Lookup.ABSENT
     ),

@@ -59,7 +59,7 @@ class Schedule:
         name, seed_text, rest = parts[0], parts[1], parts[-1]
         if not _NAME.match(name):
             raise _bad(text, f"{name!r} is not a scenario id (lower-case letters, digits, . _ -)")
-        if not re.fullmatch(r"seed=\d{1,18}", seed_text):
+        if not re.fullmatch(r"seed=[0-9]{1,18}", seed_text):
             raise _bad(text, f"{seed_text!r} is not seed=N with a whole number N")
         cell = None
         if len(parts) == 4:
@@ -69,7 +69,7 @@ class Schedule:
                 cell = Cell.parse(parts[2].removeprefix("cell="))
             except ValueError as error:
                 raise _bad(text, str(error)) from None
-        items = [item for item in rest.split(",") if item]
+        items = rest.split(",") if rest else []
         if len(items) > INJECTIONS_MAX:
             raise _bad(text, f"it has {len(items)} injections; at most {INJECTIONS_MAX} are allowed")
         return cls(name, int(seed_text.removeprefix("seed=")), tuple(_injection(text, item) for item in items), cell)

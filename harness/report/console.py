@@ -39,7 +39,7 @@ def print_result(result: CampaignResult, *, console: Console, tell: int = FAILUR
     for failure in result.failures[:tell]:
         _failure(failure, console)
     if len(result.failures) > tell:
-        _say(console, f"{words.plural(len(result.failures) - tell, 'more failure')} told on the page in {result.out}.")
+        _say(console, f"{words.plural(len(result.failures) - tell, 'more failure')} are in {result.out}.")
     if summary.untold_sentence(result):
         console.print()
         _say(console, summary.untold_sentence(result))

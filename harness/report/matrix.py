@@ -123,7 +123,8 @@ def _coarse(path: str) -> str:
     """The path with all attempts of a kind folded together: `w/op/attempt/sent`."""
     parts = path.split("/")
     if len(parts) == 4:
-        parts[2] = parts[2].rpartition("-")[0] or parts[2]
+        kind, _, number = parts[2].partition(".")[0].rpartition("-")
+        parts[2] = kind if kind and number.isdigit() else parts[2]
     return "/".join(parts)
 
 

@@ -140,7 +140,7 @@ class ProcessRig:
         run = self.current
         if run is None:
             raise ProviderFailure("invalid", "no run is going on")
-        return run.counter.passing(request, call)
+        return run.gate.passing(request, call)
 
     def close(self) -> None:
         """Stop everything this rig has started and remove its folder. Safe to call again."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fakes.approval.domain import ApprovalQueue
 from fakes.core.endpoint import Endpoint
 from fakes.registry import PROVIDERS
-from harness.inject.crossings import Counter, Crossings
+from harness.inject.crossings import Crossings, Gate
 from harness.inject.live import LiveWorld, ScaledClock
 from harness.inject.messages import Messages
 from harness.inject.names import StepNames, owners
@@ -51,7 +51,7 @@ class Agent:
     def __init__(self, run: Run, name: str, incarnation: int, child: Child) -> None:
         self.run = run
         self.child = child
-        self.crossings = Crossings(run.world, run.counter, name)
+        self.crossings = Crossings(run.world, run.gate, name)
         self.is_gone = False
         rig, clock = run.rig, run.world.clock
         addresses = {provider: link.address for provider, link in rig.links.items()}
@@ -139,7 +139,7 @@ class Run:
         self.messages = Messages(self.world, rig.links)
         rig.desks.clear()
         rig.desks.update(self._desks())
-        self.counter = Counter(self.world, rig.desks, self.messages, folder.name)
+        self.gate = Gate(self.world, rig.desks, self.messages, folder.name)
         self.agents: list[Agent] = []
         self._names = 0
         self.last_sign_ns = 0

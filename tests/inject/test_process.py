@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from harness.inject.process import KILLED, Child, ending
+from harness.rigs.channel import Channel
+from harness.rigs.worker_handles import ORPHANED
 
 WAIT_S = 10.0
 
@@ -158,9 +160,28 @@ def test_endings_are_told_in_words() -> None:
 
 
 def test_saying_something_to_nobody_is_no_error() -> None:
-    from harness.rigs.channel import Channel
-
     ours, theirs = socket.socketpair()
     theirs.close()
     with ours:
         assert Channel(ours).say({"text": "x"}) is False
+
+
+ORPHAN = """
+import sys
+from socket import socket
+from harness.rigs.channel import Channel
+from harness.rigs.worker_handles import Enlistment, WorkerHandles
+handles = WorkerHandles(Enlistment("w1", 1, ":memory:", {}, {}, 0, 1), Channel(socket(fileno=int(sys.argv[-1]))))
+try:
+    handles.alert("billing.charge", "help")
+finally:
+    print("cleaned up")
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_whose_controller_is_gone_dies_like_in_a_crash(nursery: Nursery) -> None:
+    child = nursery.start(ORPHAN)
+    child.hear(WAIT_S)
+    child.channel.close()
+    assert (child.wait(WAIT_S), child.last_words()) == (ORPHANED, "")

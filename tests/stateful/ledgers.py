@@ -77,5 +77,3 @@ def dies_of_submission() -> ReferenceLedger:
 
 def never_ready() -> ReferenceLedger:
     return ReferenceLedger("never-ready", worker_type=NeverReady)
-
-

@@ -1,0 +1,1 @@
+"""Tests of the strategies: what is planned, in which order, and what is left out."""

@@ -1,0 +1,1 @@
+"""Tests of the nouns: their text forms, and the tables that decide words."""
