@@ -6,9 +6,14 @@ campaign does it, packed and written too. Differences of neighbours are the pric
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 from benchmarks.finding import Finding, Section
 from benchmarks.rounds import Timed, interleaved
 from benchmarks.subjects import Pair, onboarding, pair
+from harness.campaign.bench import Bench, BenchSpec
+from harness.candidates.loading import REFERENCE
 from harness.store.history_file import encode_header
 
 GOAL = 1.15
@@ -18,6 +23,13 @@ MS, US = 1e3, 1e6
 
 def measure(rounds: int) -> Section:
     both = pair(onboarding())
+    with tempfile.TemporaryDirectory(prefix="knownstate-bench-") as folder:
+        return _measured(both, Path(folder), rounds)
+
+
+def _measured(both: Pair, folder: Path, rounds: int) -> Section:
+    spec = BenchSpec(REFERENCE, both.scenario, None, "simulation", str(folder))
+    bench = Bench(spec, folder / "part.jsonl.gz")
     try:
         timed = interleaved(
             {
@@ -25,6 +37,7 @@ def measure(rounds: int) -> Section:
                 "hooks": lambda: both.rig.run(both.control),
                 "kept": lambda: both.kept(both.control),
                 "judged": lambda: both.judged(both.control),
+                "examined": lambda: bench.examine(both.control),
             },
             rounds,
             calls=CALLS,
@@ -33,6 +46,7 @@ def measure(rounds: int) -> Section:
             f"Control run of {both.scenario.id} against the bare candidate", _findings(timed), _notes(both, timed)
         )
     finally:
+        bench.close()
         both.close()
 
 
@@ -46,7 +60,9 @@ def _findings(timed: dict[str, Timed]) -> tuple[Finding, ...]:
     ratios = [Finding(name, "x", timed[key].ratio_best(bare), timed[key].ratio_median(bare)) for key, name in names]
     whole = ratios.pop()
     ratios.append(Finding(whole.name, "x", whole.best, whole.median, GOAL))
-    return (Finding("bare run", "ms", bare.best * MS, bare.median * MS), *ratios)
+    examined = timed["examined"]
+    packed = Finding("  + packed, hashed, written", "x", examined.ratio_best(bare), examined.ratio_median(bare))
+    return (Finding("bare run", "ms", bare.best * MS, bare.median * MS), *ratios, packed)
 
 
 def _notes(both: Pair, timed: dict[str, Timed]) -> tuple[str, ...]:

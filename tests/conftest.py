@@ -1,14 +1,15 @@
 """What every test run shares: the real components some tests need, the Hypothesis profiles, and what did not run.
 
-A test that needs a real program says `@pytest.mark.real("toxiproxy-server")`. Without that program it is skipped, and
-the end of the run says loudly which tier did not run and how to get it. With KNOWNSTATE_REQUIRE=all (or names separated
-by commas) it fails instead.
+A test that needs a real program, or a package that is not ours, says `@pytest.mark.real("toxiproxy-server")`. Without
+it the test is skipped, and the end of the run says loudly which tier did not run and how to get it. With
+KNOWNSTATE_REQUIRE=all (or names separated by commas) it fails instead.
 Never here: fixtures of one room (they live in that room's conftest) and anything that starts a server.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.util
 import os
 import shutil
 from collections import Counter
@@ -25,17 +26,23 @@ pytest_plugins = ["pytester"]
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A real program: the names it goes by on PATH, any of which will do, and the command that installs it."""
+    """A real component: the names its program goes by on PATH, any of which will do, and the command that installs it.
+
+    `module` is the Python module to look for when it is a package; it is found, not imported, and then no program is needed.
+    """
 
     programs: tuple[str, ...]
     install: str
+    module: str = ""
 
 
 COMPONENTS: dict[str, Component] = {
     "toxiproxy-server": Component(("toxiproxy-server",), "scripts/install-real-components toxiproxy-server"),
     "chromium": Component(("chromium", "chromium-browser"), "scripts/install-real-components chromium"),
+    "durastep": Component((), "uv pip install durastep==0.1.0", module="durastep"),
 }
-"""The names `real(...)` may carry. The same names stand in scripts/install-real-components."""
+"""The names `real(...)` may carry. The programs among them stand in scripts/install-real-components; the packages come with
+the `dev` group of pyproject.toml."""
 
 MISSING = "missing-component"
 """Key of the report property that carries a missing component's name. Properties cross from xdist's workers to us."""
@@ -43,7 +50,10 @@ MISSING = "missing-component"
 
 @functools.cache
 def is_present(name: str) -> bool:
-    return any(shutil.which(program) for program in COMPONENTS[name].programs)
+    component = COMPONENTS[name]
+    if component.module and importlib.util.find_spec(component.module):
+        return True
+    return any(shutil.which(program) for program in component.programs)
 
 
 def is_required(name: str) -> bool:

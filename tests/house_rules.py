@@ -51,11 +51,16 @@ def tree_of(source: Source) -> ast.Module:
 def read_house(root: Path) -> list[Source]:
     """Every text file of the house, sorted by path: rooms, docs, scripts and the papers at the top; no caches."""
     places = [root / name for name in (*ROOMS, "docs", "scripts", ".ci") if name != "reports"]
-    paths = [p for place in places for p in place.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+    paths = [p for place in places for p in place.rglob("*") if p.is_file() and not _is_cached(p.relative_to(place))]
     paths += [p for p in root.iterdir() if p.is_file() and p.name != "uv.lock" and not p.name.startswith(".")]
     paths += (root / "reports").glob("README.md")
     wanted = sorted(p for p in paths if p.suffix == ".py" or p.suffix in PAPERS)
     return [Source(p.relative_to(root).as_posix(), p.read_text(encoding="utf-8")) for p in wanted]
+
+
+def _is_cached(path: Path) -> bool:
+    """Does a tool keep it there? Tools leave `.ruff_cache` and the like wherever they are started."""
+    return any(part == "__pycache__" or part.startswith(".") for part in path.parent.parts)
 
 
 # --- imports -------------------------------------------------------------------------------------------------------
@@ -88,8 +93,13 @@ DOORS: Mapping[str, Door] = {
     "harness.rigs": _MIDDLE,
     "harness.store": _MIDDLE,
     "harness.bootstrap": _ANY,
+    "harness.campaign": _ANY,
+    "harness.catalogue": _ANY,
     "harness.cli": _ANY,
+    "harness.commands": _ANY,
     "harness.pytest_plugin": _ANY,
+    "harness.selftest": _ANY,
+    "harness.stateful": _ANY,
     "fakes": Door(("harness.model", "fakes"), None),
     "reference_ledger": Door(
         ("harness.model", "harness.candidates.contract", "reference_ledger"), ("sqlalchemy", "alembic")

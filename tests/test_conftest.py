@@ -14,6 +14,8 @@ CONFTEST = Path(__file__).with_name("conftest.py").read_text(encoding="utf-8")
 ROWS = """
 COMPONENTS["imaginary"] = Component(("no-such-program-anywhere",), "install-it imaginary")
 COMPONENTS["python"] = Component(("no-such-program-anywhere", "sh"), "install-it python")
+COMPONENTS["package"] = Component((), "install-it package", module="json")
+COMPONENTS["no-package"] = Component((), "install-it no-package", module="no_such_module_anywhere")
 """
 SUITE = """
 import pytest
@@ -61,6 +63,23 @@ def test_nothing_missing_prints_no_section(suite: pytest.Pytester) -> None:
     result = suite.runpytest("-k", "a_present_component or that_needs_nothing")
     result.assert_outcomes(passed=2, deselected=2)
     result.stdout.no_fnmatch_line("*DID NOT RUN*")
+
+
+def test_a_component_may_be_a_package_that_is_looked_for_and_not_imported(suite: pytest.Pytester) -> None:
+    suite.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.real("package")
+        def test_on_a_present_package(): pass
+
+        @pytest.mark.real("no-package")
+        def test_on_a_missing_package(): pass
+        """
+    )
+    result = suite.runpytest()
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["no-package: 1 test not run. To run it: install-it no-package"])
 
 
 @pytest.mark.slow

@@ -291,6 +291,13 @@ def test_the_rules_see_every_kind_of_file() -> None:
     assert len(python_files()) > 20
 
 
+def test_the_rules_do_not_see_what_tools_leave_behind(tmp_path: Path) -> None:
+    for place in ("docs/a.md", "docs/.ruff_cache/b", "docs/__pycache__/c.py", "reports/README.md"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text("text")
+    assert [source.path for source in rules.read_house(tmp_path)] == ["docs/a.md", "reports/README.md"]
+
+
 def test_every_door_leads_to_a_room_that_exists() -> None:
     gone = [d for d in rules.DOORS if not list(ROOT.glob(d.replace(".", "/") + "*"))]
     assert not gone, f"remove from DOORS (tests/house_rules.py) what is gone: {gone}"

@@ -14,8 +14,6 @@ from harness.model.plain import to_plain, workflow_from_plain
 from harness.model.wire import Reply, Request
 from harness.model.workflow import Operation, Workflow
 
-LOOKS, LOOK_EVERY_NS = 5, 30_000_000_000
-
 
 class Ledger:
     traits = Traits("minimal", level=2, lease_ns=0, verbs=frozenset({"submit", "work", "recover", "status", "ledger"}))
@@ -47,55 +45,42 @@ class Worker:
 
     def drive(self, workflow: Workflow) -> str:
         for operation in workflow.operations:
-            fate = self.carry_out(operation)
-            if fate == "refused" and operation is workflow.operations[0]:
-                return "FAILED_CLEAN"
-            if fate != "done":
-                self.handles.alert(operation.id, f"{fate}; what was done before it stands")
-                return "FAILED_RECONCILIATION_REQUIRED" if fate == "refused" else "UNKNOWN"
+            if not self.is_carried_out(operation):
+                self.handles.alert(operation.id, "it cannot be brought to an end; what was done before it stands")
+                return "UNKNOWN"
         return "COMPLETED"
 
-    def carry_out(self, operation: Operation) -> str:
-        """`done`, `refused` (it definitely did not happen), or `open`."""
-        sends, done = self.store.execute("SELECT sends, done FROM steps WHERE id = ?", (operation.id,)).fetchone() or (0, 0)
-        while not done and sends < operation.policy.attempts_max and (not sends or self.may_repeat(operation)):
+    def is_carried_out(self, operation: Operation) -> bool:
+        query, id = "SELECT sends, done FROM steps WHERE id = ?", operation.id
+        sends, done = self.store.execute(query, (id,)).fetchone() or (0, 0)
+        repeatable = self.handles.providers[operation.provider].key == "honoured"
+        while not done and sends < operation.policy.attempts_max and (repeatable or not sends):
             sends += 1
-            self.write(operation.id, "intent", "INSERT OR REPLACE INTO steps VALUES (?, ?, 0)", operation.id, sends)
-            answer = self.send(operation)
-            if isinstance(answer, ProviderFailure) and answer.is_definite and sends == 1:
-                return "refused"
-            done = self.is_there(operation, answer)
-        if not done and not self.is_there(operation):
-            return "open"
-        self.write(operation.id, "record", "UPDATE steps SET done = 1 WHERE id = ? AND done = 0", operation.id)
-        return "done"
+            self.write(id, "intent", "INSERT OR REPLACE INTO steps VALUES (?, ?, 0)", id, sends)
+            done = self.is_there(operation, self.call(operation, Purpose.EFFECT, operation.params, f"key-of-{id}"))
+        if not done and not self.is_there(operation, None):
+            return False
+        self.write(id, "record", "UPDATE steps SET done = 1 WHERE id = ? AND done = 0", id)
+        return True
 
-    def may_repeat(self, operation: Operation) -> bool:
-        return self.handles.providers[operation.provider].key == "honoured"
-
-    def send(self, operation: Operation) -> Reply | ProviderFailure:
-        try:
-            return self.handles.call(self.request(operation, Purpose.EFFECT, key=f"key-of-{operation.id}"))
-        except ProviderFailure as failure:
-            return failure
-
-    def is_there(self, operation: Operation, answer: Reply | ProviderFailure | None = None) -> bool:
-        """Ask the provider. Only where it cannot be asked is its acknowledgement all the evidence there is."""
+    def is_there(self, operation: Operation, answer: Reply | None) -> bool:
+        """Ask the provider. Only where it cannot be asked is its answer all the evidence there is."""
         if self.handles.providers[operation.provider].lookup == "absent":
-            return isinstance(answer, Reply) and not answer.pending
-        for _ in range(LOOKS):
-            try:
-                found = self.handles.call(self.request(operation, Purpose.LOOKUP)).found
-            except ProviderFailure:
-                found = ()
-            if standing := sum(record.standing for record in found):
+            return answer is not None and not answer.pending
+        for _ in range(5):
+            seen = self.call(operation, Purpose.LOOKUP, {})
+            if seen and (standing := sum(record.standing for record in seen.found)):
                 return standing == 1
-            self.handles.sleep_ns(LOOK_EVERY_NS)
+            self.handles.sleep_ns(30_000_000_000)
         return False
 
-    def request(self, operation: Operation, purpose: Purpose, key: str = "") -> Request:
-        params = operation.params if key else {}
-        return Request(operation.provider, operation.action, purpose, operation.id, operation.target, params, key)
+    def call(self, operation: Operation, purpose: Purpose, params: object, key: str = "") -> Reply | None:
+        """The answer, or None: whatever failed, it proves nothing here."""
+        op = operation
+        try:
+            return self.handles.call(Request(op.provider, op.action, purpose, op.id, op.target, params, key))
+        except ProviderFailure:
+            return None
 
     def write(self, subject: str, label: str, statement: str, *values: str | int) -> bool:
         changed = self.store.execute(statement, values).rowcount == 1

@@ -3,7 +3,6 @@
 import minimal_ledger
 from harness.candidates.contract import Handles, Traits
 from harness.model.boundary import Purpose
-from harness.model.errors import ProviderFailure
 from harness.model.workflow import Operation
 
 
@@ -15,11 +14,8 @@ class Ledger(minimal_ledger.Ledger):
 
 
 class Worker(minimal_ledger.Worker):
-    def carry_out(self, operation: Operation) -> str:
+    def is_carried_out(self, operation: Operation) -> bool:
         for attempt in range(operation.policy.attempts_max):
-            try:
-                self.handles.call(self.request(operation, Purpose.EFFECT, key=f"{operation.id}-{attempt}"))
-                return "done"
-            except ProviderFailure:
-                continue
-        return "open"
+            if self.call(operation, Purpose.EFFECT, operation.params, f"{operation.id}-{attempt}"):
+                return True
+        return False

@@ -59,9 +59,7 @@ def assemble(campaign: Campaign) -> CampaignResult:
         for g in GUARANTEES.values()
         if g.level <= level and (not scenario.guarantees or g.id in scenario.guarantees)
     }
-    outcome = _overall(
-        control_outcome, [row for _, row in faulted], campaign.ended, bool(campaign.skipped or campaign.planned)
-    )
+    outcome = _overall(control_outcome, [row for _, row in faulted], campaign.ended)
     result = CampaignResult(
         scenario={**to_plain(scenario), "cells": {n: str(c) for n, c in campaign.engine.bench.rig.cells.items()}},
         candidate=campaign.candidate,
@@ -88,7 +86,7 @@ def assemble(campaign: Campaign) -> CampaignResult:
     return replace(result, failures=tuple(_failures(campaign, shown)))
 
 
-def _overall(control: Outcome, rows: list[Examined], ended: Ended, any_planned: bool) -> Outcome:
+def _overall(control: Outcome, rows: list[Examined], ended: Ended) -> Outcome:
     if control is not Outcome.HOLDS:
         return Outcome.UNKNOWN
     outcomes = {row.outcome for row in rows}
@@ -111,7 +109,7 @@ def _exit_code(campaign: Campaign, outcome: Outcome, explored: int) -> int:
 
 def _coverage(campaign: Campaign, faulted: list[tuple[Planned, Examined]]) -> Coverage:
     planned = [p for p in campaign.planned if p.fault]
-    singles = getattr(campaign, "singles", None)
+    singles = campaign.singles
     known = len(singles.known) if singles else 0
     control_known = singles.control_count if singles else 0
     return Coverage(
@@ -121,14 +119,16 @@ def _coverage(campaign: Campaign, faulted: list[tuple[Planned, Examined]]) -> Co
         boundaries=known,
         recovery_boundaries=known - control_known,
         left_out=tuple(_left_out(campaign, len(planned) - len(faulted))),
-        rounds=2,
+        rounds=campaign.rounds,
     )
 
 
 def _left_out(campaign: Campaign, not_run: int) -> list[str]:
-    options, said = campaign.options, []
+    said = []
     if campaign.skipped:
-        said.append(f"{campaign.skipped} schedules were not selected by --only, --exclude or --shard.")
+        beside = len(campaign.seen) - len(campaign.rows)
+        found = f" {beside} of them were run all the same, to find the recovery paths." if beside else ""
+        said.append(f"{campaign.skipped} schedules were not selected by --only, --exclude or --shard.{found}")
     if not_run:
         said.append(f"{not_run} schedules were not run: the campaign ended early ({campaign.ended.value}).")
     if (
@@ -137,13 +137,11 @@ def _left_out(campaign: Campaign, not_run: int) -> list[str]:
         and not campaign.scenario.schedule
     ):
         said.append("Boundaries on recovery paths that the schedules not run would have reached are not counted.")
-    singles = getattr(campaign, "singles", None)
+    singles = campaign.singles
     if singles and singles.beyond:
         said.append(
             f"{len(singles.beyond)} boundaries are reached only with two faults before them: left to deeper exploration."
         )
-    if options.first_round_only:
-        said.append("Boundaries on recovery paths were left out.")
     if campaign.scenario.faults and not campaign.scenario.schedule:
         said.append(
             f"The scenario allows {len(campaign.scenario.faults)} kinds of fault: {', '.join(sorted(campaign.scenario.faults))}."

@@ -7,7 +7,7 @@ campaign makes its own), from a spec that can be pickled.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,11 +17,12 @@ from harness.explore.singles import Abilities, Variant, variant_of
 from harness.judge.judge import judge
 from harness.model.boundary import Phase, Purpose
 from harness.model.cell import Cell
-from harness.model.event import Header, History
+from harness.model.errors import HarnessBug, KnownstateError
+from harness.model.event import History
 from harness.model.schedule import Schedule
 from harness.model.verdict import Outcome, Verdict, overall
-from harness.model.workflow import Scenario
-from harness.store.history_file import Part, encode, encode_header
+from harness.model.workflow import Expectation, Scenario
+from harness.store.history_file import Part, encode, hash_of
 
 Sites = Mapping[str, tuple[Phase, Purpose, str, str, str, bool, bool]]
 
@@ -92,10 +93,9 @@ class Bench:
 
     def __init__(self, spec: BenchSpec, part: Path | None = None) -> None:
         self.spec = spec
-        self.scenario = spec.scenario
-        self.rig, self.traits = make_rig(spec)
+        self.scenario = as_run(spec.scenario)
+        self.rig, self.traits = make_rig(spec, self.scenario)
         self._part = Part(part) if part is not None else None
-        self._header: tuple[Header, bytes] | None = None
 
     @property
     def abilities(self) -> Abilities:
@@ -103,13 +103,18 @@ class Bench:
         return Abilities(self.traits.verbs, self.traits.lease_ns > 0)
 
     def examine(self, schedule: Schedule, known: frozenset[Variant] = frozenset()) -> Examined:
-        """Run, write, judge."""
+        """Run, write, judge. Raises KnownstateError only: HarnessBug for whatever breaks that is ours."""
+        try:
+            return self._examined(schedule, known)
+        except KnownstateError:
+            raise
+        except Exception as error:  # the one place where an error of rig or judge gets the line that brought it about
+            raise _void(schedule, error) from error
+
+    def _examined(self, schedule: Schedule, known: frozenset[Variant]) -> Examined:
         ran = self.rig.run(schedule)
-        data = encode(ran.history, encode_header(ran.history.header))
-        offset = length = 0
-        if self._part is not None:
-            offset, length = self._part.append(data)
-            self._part.flush()
+        data = encode(ran.history)
+        offset, length = self._part.append(data) if self._part is not None else (0, 0)
         verdicts = judge(ran.history, self.scenario)
         return Examined(
             schedule=str(schedule),
@@ -131,26 +136,37 @@ class Bench:
             self._part.close()
 
 
-def make_rig(spec: BenchSpec) -> tuple[Rig, Traits]:
+def make_rig(spec: BenchSpec, scenario: Scenario) -> tuple[Rig, Traits]:
     """The rig of this name, with the candidate on it. Rigs are imported when they are used."""
+    candidate = load_candidate(spec.candidate)
     if spec.rig == "process":
         from harness.rigs.process import ProcessRig
 
-        candidate = load_candidate(spec.candidate)
-        return ProcessRig(
-            spec.candidate, spec.scenario, state_root=Path(spec.state_root), cell=spec.cell
-        ), candidate.traits
+        root = Path(spec.state_root)
+        return ProcessRig(spec.candidate, scenario, state_root=root, cell=spec.cell), candidate.traits
     from harness.rigs.simulation import SimulationRig
 
-    candidate = load_candidate(spec.candidate)
-    return SimulationRig(candidate, spec.scenario, spec.candidate, spec.cell), candidate.traits
+    return SimulationRig(candidate, scenario, spec.candidate, spec.cell), candidate.traits
 
 
-def hash_of(data: bytes) -> str:
-    """The trace hash of an encoded history."""
-    import hashlib
+def as_run(scenario: Scenario) -> Scenario:
+    """The scenario as a run's history carries it: without what decides no run (where the file lies, what is explored or expected).
 
-    return hashlib.blake2b(data, digest_size=12).hexdigest()
+    So a schedule gives the same history, byte for byte, from its line, from a bundle's scenario file and from another folder.
+    """
+    return replace(scenario, path="", faults=frozenset(), schedule="", expect=Expectation.HOLDS)
+
+
+def _void(schedule: Schedule, error: Exception) -> HarnessBug:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = f", {trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else ""
+    return HarnessBug(
+        f"A run could not be examined: {type(error).__name__}: {error}.",
+        where=f"schedule line {str(schedule)!r}{place}",
+        next_step="This is a fault of knownstate, not of the candidate: report the line.",
+    )
 
 
 def plain_verdict(verdict: Verdict) -> dict[str, Any]:

@@ -12,11 +12,17 @@ from harness.model.errors import UsageError
 from harness.model.schedule import Schedule
 
 JOBS_MAX = 64
+SHARDS_MAX = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """`only` and `exclude` are shell patterns over `BOUNDARY=FAULT` items; times in seconds; 0 means no limit."""
+    """`only` and `exclude` are shell patterns over `BOUNDARY=FAULT` items; times in seconds; 0 means no limit.
+
+    `exclude` takes schedules out of the campaign: they are never run. `only` and `shard` choose what is reported of it; recovery
+    paths are discovered by running, so the first round is run whole whatever they say, and a selection is exactly the part of the
+    whole campaign that it names.
+    """
 
     out: Path
     seed: int = 0
@@ -30,27 +36,33 @@ class Options:
     cell: Cell | None = None
     rig: str = "simulation"
     resume: bool = False
-    first_round_only: bool = False
 
     def __post_init__(self) -> None:
         index, count = self.shard
-        if not 1 <= index <= count:
+        if not 1 <= index <= count <= SHARDS_MAX:
             raise UsageError(
                 f"There is no shard {index}/{count}.",
                 where="--shard",
-                next_step="Give i/n with 1 <= i <= n, for instance --shard 2/4.",
+                next_step=f"Give i/n with 1 <= i <= n <= {SHARDS_MAX}, for instance --shard 2/4.",
             )
         if not 1 <= self.jobs <= JOBS_MAX:
             raise UsageError(
                 f"{self.jobs} jobs are not possible.", where="--jobs", next_step=f"Give a number from 1 to {JOBS_MAX}."
             )
+        if not self.max_time_s >= 0:  # so that NaN, which is neither, is refused too
+            raise UsageError(
+                f"{self.max_time_s} is no time.", where="--max-time", next_step="Give seconds, for instance 60."
+            )
+
+    def excludes(self, schedule: Schedule) -> bool:
+        """Does --exclude take this schedule out? One injection that matches is enough."""
+        return any(_matches(str(injection), self.exclude) for injection in schedule.injections)
 
     def selects(self, schedule: Schedule) -> bool:
-        """Do --only and --exclude let this schedule run? One injection that matches is enough; the control run always runs."""
+        """Is this schedule reported? Not excluded, let through by --only (one injection that matches is enough), in our share."""
         items = [str(injection) for injection in schedule.injections]
-        if any(_matches(item, self.exclude) for item in items):
-            return False
-        return not self.only or any(_matches(item, self.only) for item in items)
+        is_chosen = not self.only or any(_matches(item, self.only) for item in items)
+        return is_chosen and not self.excludes(schedule) and self.in_shard(schedule)
 
     def in_shard(self, schedule: Schedule) -> bool:
         """Is this schedule in our share? By its text, so that shares do not depend on order."""

@@ -63,7 +63,7 @@ class StepNames:
     def write(self, subject: str, label: str) -> str:
         """The base path of a ledger transaction. The first one with a label carries no number."""
         subject = subject if subject in self._known else WORKFLOW_SUBJECT
-        return self._next(subject, _UNSAFE.sub("-", label.lower()) or "write", always=False)
+        return self._next(subject, _UNSAFE.sub("-", label.lower()).strip("._-") or "write", always=False)
 
     def unnamed_write(self) -> str:
         """The base path of a transaction the candidate did not name."""

@@ -21,12 +21,13 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import toxiproxy
@@ -47,6 +48,9 @@ POLL_S = 0.005
 ADMIN_WAIT_S = 2.0
 """Time-out of one request to the server's API."""
 _numbers = itertools.count(1)
+
+_GUARDED = 'exec 3<&0; (read -r _ <&3; kill -KILL $$) & exec 3<&-; exec "$0" "$@" </dev/null'
+"""Becomes the server, with a guard in its group: when our end of the pipe is gone, however we ended, so is the server."""
 
 
 class _BoundedRequests:
@@ -150,8 +154,8 @@ class Network:
         for _ in range(STARTS_MAX):
             self.host, self.port = LOOPBACK, _free_port()
             self._server = subprocess.Popen(
-                [program, "-host", self.host, "-port", str(self.port)],
-                stdin=subprocess.DEVNULL,
+                ["sh", "-c", _GUARDED, program, "-host", self.host, "-port", str(self.port)],
+                stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # an interrupt at the terminal is ours to act on, not the server's
@@ -182,12 +186,15 @@ class Network:
         server, self._server = self._server, None
         if server is None:
             return
-        server.terminate()
+        _signal(server, signal.SIGTERM)
         try:
             server.wait(STOP_WAIT_S)
         except subprocess.TimeoutExpired:
-            server.kill()
+            _signal(server, signal.SIGKILL)
             server.wait(STOP_WAIT_S)
+        finally:
+            assert server.stdin is not None, "it was started with a pipe"
+            server.stdin.close()
 
 
 class Link:
@@ -269,6 +276,12 @@ def _program(named: str) -> str:
             next_step=f"Install it: {INSTALL}",
         )
     return found
+
+
+def _signal(server: subprocess.Popen[bytes], number: int) -> None:
+    """To the server and its guard. The group outlives the server while the guard is in it, so its number stays ours."""
+    with suppress(ProcessLookupError):
+        os.killpg(server.pid, number)
 
 
 def _free_port() -> int:

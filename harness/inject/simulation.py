@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Literal, NoReturn
 
 from harness.inject.world import World
 from harness.model.boundary import OBSERVING, Phase, Purpose
@@ -27,6 +29,8 @@ HOP_NS = 1_000_000
 WRITE_NS = 100_000
 """One ledger commit: 0.1 ms."""
 CALL_TIMEOUT_NS = 5 * SECOND_NS
+DEAD_CALLS_MAX = 100
+"""How often a dead incarnation is told so. One that catches whatever is raised is then left where it stands, for good."""
 
 _LOST_AFTER_COMMIT = {
     Fault.LOST_RESPONSE: ("timeout", CALL_TIMEOUT_NS),
@@ -66,8 +70,33 @@ class BoundaryConnection(sqlite3.Connection):
         handles.commit(self, super().commit, super().rollback)
 
     def rollback(self) -> None:
+        self._drop_claims()
         super().rollback()
         self._changes_seen = self.total_changes
+
+    def close(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it may be closed already
+            self._drop_claims()
+        super().close()
+
+    def _drop_claims(self) -> None:
+        if self.handles is not None and self.in_transaction:
+            self.handles.drop_claims()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        """End the transaction as a `with` block does. The base class's own goes past `commit` and `rollback` above."""
+        if kind is not None:
+            self.rollback()
+            return False
+        try:
+            self.commit()
+        except sqlite3.Error:
+            with suppress(sqlite3.ProgrammingError):  # the connection may have ended with the commit
+                self.rollback()
+            raise
+        return False
 
     def close_underneath(self) -> None:
         """Close as a dying process does: the open transaction is rolled back by the database, by nobody else."""
@@ -102,6 +131,7 @@ class SimHandles:
         self._die = die
         self._connections: list[BoundaryConnection] = []
         self._claims: list[Claim] = []
+        self._dead_calls = 0
         self._write: tuple[str, str, str] | None = None
 
     # -- time and people ----------------------------------------------------------------------------------------------------
@@ -128,6 +158,9 @@ class SimHandles:
         if not self.dead:
             return
         self.world.record(self.worker, "dead-call", "", {"what": what})
+        self._dead_calls += 1
+        if self._dead_calls > DEAD_CALLS_MAX:
+            self._die(self)
         raise Dead(what)
 
     # -- the store ----------------------------------------------------------------------------------------------------------
@@ -253,7 +286,8 @@ class _Call:
     def __init__(self, handles: SimHandles, request: Request) -> None:
         self.handles = handles
         self.world = handles.world
-        self.request = request
+        # The parameters are the candidate's own; what it does to them later must change neither evidence nor copies.
+        self.request = request = request._replace(params=dict(request.params))
         self.desk: Any = handles._desks[request.provider]
         self.lost: Fault | None = None
         self.twice = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from harness.inject.names import StepNames
 from harness.model.boundary import Phase, Purpose
@@ -29,6 +29,10 @@ class RunCut(BaseException):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def _raise(reason: str) -> NoReturn:
+    raise RunCut(reason)
 
 
 class Crosser(Protocol):
@@ -56,6 +60,7 @@ class World:
         "cells",
         "crossings",
         "crossings_max",
+        "cut",
         "names",
         "now",
         "plan",
@@ -87,6 +92,8 @@ class World:
         self.strikes: Strikes | None = None
         self.stepper: Callable[[Any, str], None] | None = None
         """Called at every crossing when somebody drives the run step by step."""
+        self.cut: Callable[[str], NoReturn] = _raise
+        """Ends the run at a limit. A rig whose candidates run on our own stack has to do it past their `except`."""
         self.alerted: set[str] = set()
         """Subjects the pager has rung for: it honours its own keys, the same subject rings once."""
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
@@ -111,7 +118,7 @@ class World:
         """Let time pass, doing what falls due on the way, in order. Raises RunCut at the run's time limit."""
         end = self.now + duration_ns
         if end > self.time_max:
-            raise RunCut("virtual-time")
+            self.cut("virtual-time")
         timers = self._timers
         while timers and timers[0][0] <= end:
             due, _, action = heapq.heappop(timers)
@@ -142,7 +149,7 @@ class World:
         self.recorder.add(self.now, who.worker, "crossed", where)
         self.crossings += 1
         if self.crossings > self.crossings_max:
-            raise RunCut("crossings")
+            self.cut("crossings")
         if where not in self.sites:
             action = request.action if request is not None else ""
             self.sites[where] = (phase, purpose, provider, subject, action, key_seen, stands)

@@ -113,6 +113,7 @@ class Progress:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._said_percent = 0
+        self._total = 0
 
     def __enter__(self) -> Progress:
         if self._console.is_terminal:
@@ -137,6 +138,8 @@ class Progress:
 
     def _say(self, done: int, total: int, violated: int) -> None:
         percent = 100 * done // total if total else 0
+        if total != self._total:  # another round was planned: what was said of the smaller total no longer counts
+            self._total, self._said_percent = total, percent // QUIET_STEP_PERCENT * QUIET_STEP_PERCENT
         if percent < self._said_percent + QUIET_STEP_PERCENT:
             return
         self._said_percent = percent

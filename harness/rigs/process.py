@@ -93,6 +93,7 @@ class ProcessRig:
     def _set_up(self, state_root: Path, toxiproxy: str) -> None:
         network = Network(toxiproxy)
         self._open.callback(network.close)
+        state_root.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix="process-rig-", dir=state_root))
         self._open.callback(shutil.rmtree, self.folder)
         self._open.callback(self._stop_children)

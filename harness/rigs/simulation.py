@@ -46,6 +46,8 @@ RESTART_NS = SECOND_NS
 JUMP_NS = 25 * 3600 * SECOND_NS
 APPROVAL = "approval"
 _counter = itertools.count()
+_OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
+"""Where an assertion that fails is our own bug and not the candidate's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +155,7 @@ class Agent:
         self.greenlets.append(body)
         kind, value = body.switch(verb, arguments)
         if kind == "cut":
-            raise value
+            self.run.cut(value.reason)
         if kind == "error":
             self._failed(verb, value)
         return value if kind == "done" else None
@@ -165,17 +167,17 @@ class Agent:
             return "done", getattr(self.worker, verb)(*arguments)
         except RunCut as cut:
             return "cut", cut
-        except Dead:
-            return "dead", None
+        except Dead as dead:
+            return "dead", dead
         except GreenletExit:
             return "dead", None
-        except Exception as error:  # the candidate's own failure is an event of the run, whatever it is
+        except (Exception, SystemExit) as error:  # the candidate's own failure is an event of the run, whatever it is
             return "error", error
 
-    def _failed(self, verb: str, error: Exception) -> None:
+    def _failed(self, verb: str, error: Exception | SystemExit) -> None:
         if isinstance(error, Unsupported):
             return
-        if isinstance(error, (HarnessBug, AssertionError)) and "harness" in _where(error):
+        if isinstance(error, (HarnessBug, AssertionError)) and _where(error).startswith(_OURS):
             raise error
         self.ended = f"error in {verb}: {type(error).__name__}: {error}"
         self.run.died(self, self.ended)
@@ -209,6 +211,7 @@ class Run:
             limits.virtual_time_max_ns,
         )
         self.world.strikes = self
+        self.world.cut = self.cut
         self.desks = self._desks()
         self.agents: list[Agent] = []
         self._names = 0
@@ -358,6 +361,14 @@ class Run:
         parent.switch(("dead", None))
         raise Dead("a dead incarnation was resumed")
 
+    def cut(self, reason: str) -> NoReturn:
+        """A limit is reached. A worker is left where it stands: raised into it, a candidate that catches all would go on."""
+        here = getcurrent()
+        if any(here in agent.greenlets for agent in self.agents):
+            assert here.parent is not None
+            here.parent.switch(("cut", RunCut(reason)))
+        raise RunCut(reason)
+
     # -- strikes ------------------------------------------------------------------------------------------------------------
 
     def strike(self, who: Any, where: str, phase: Phase, fault: Fault, request: Any) -> None:
@@ -440,6 +451,7 @@ class Run:
 
     def reap(self) -> None:
         """After the run: unwind what was abandoned. What it raises is counted and dropped; its handles are fenced."""
+        self.world.recorder = Recorder()  # what the dead do from here on is no part of the history
         for agent in self.agents:
             agent.handles.dead = True
             agent.handles.close_underneath()
@@ -450,13 +462,10 @@ class Run:
         self.agents.clear()
 
     def _unwind(self, body: greenlet) -> None:
-        try:
-            body.throw(GreenletExit)
-        except (
-            Exception,
-            GreenletExit,
-            Dead,
-        ):  # a dead worker's clean-up may fail in any way; it is no part of the run any more
+        """Let its clean-up run. It may fail in any way, or catch the end and go on until it is left where it stands."""
+        left = body.throw(GreenletExit)
+        raised = isinstance(left, tuple) and left[1] is not None
+        if raised or not body.dead:
             self.reap_errors += 1
 
 

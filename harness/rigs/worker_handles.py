@@ -12,8 +12,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Literal
 
 from harness.model.cell import SECOND_NS
 from harness.model.claim import Claim
@@ -54,17 +56,43 @@ class BoundaryConnection(sqlite3.Connection):
     """A store connection. A commit that changes something is three boundaries: before, in and after."""
 
     handles: WorkerHandles | None = None
+    _changes_seen = 0
 
     def commit(self) -> None:
-        if self.handles is None or not self.in_transaction:
+        changes = self.total_changes
+        if self.handles is None or changes == self._changes_seen:
             super().commit()
-        else:
-            self.handles.commit(super().commit)
+            return
+        self._changes_seen = changes
+        self.handles.commit(super().commit)
 
     def rollback(self) -> None:
+        self._drop_claims()
+        super().rollback()
+        self._changes_seen = self.total_changes
+
+    def close(self) -> None:
+        with suppress(sqlite3.ProgrammingError):  # it may be closed already
+            self._drop_claims()
+        super().close()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> Literal[False]:
+        """End the transaction as a `with` block does. The base class's own goes past `commit` and `rollback` above."""
+        if kind is not None:
+            self.rollback()
+            return False
+        try:
+            self.commit()
+        except sqlite3.Error:
+            self.rollback()
+            raise
+        return False
+
+    def _drop_claims(self) -> None:
         if self.handles is not None and self.in_transaction:
             self.handles.drop_claims()
-        super().rollback()
 
 
 class WorkerHandles:

@@ -39,7 +39,7 @@ class Servant:
             return {"say": "done", "value": self._do(order)}
         except Unsupported:
             return {"say": "done", "value": None}
-        except Exception as error:  # the candidate's own failure is an event of the run, whatever it is
+        except (Exception, SystemExit) as error:  # the candidate's own failure is an event of the run, whatever it is
             return {"say": "error", "error": f"{type(error).__name__}: {error}"}
 
     def _do(self, order: dict[str, Any]) -> Any:

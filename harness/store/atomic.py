@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -19,9 +20,12 @@ def write_whole(path: Path, content: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise unwritable(path, error) from error
+    except BaseException as error:
+        with contextlib.suppress(OSError):  # the place may not even exist; what matters is the first error
+            beside.unlink()
+        if isinstance(error, OSError):
+            raise unwritable(path, error) from error
+        raise
 
 
 def unwritable(path: Path, error: OSError) -> EnvironmentMissing:

@@ -29,6 +29,9 @@ def write_bundle(folder: Path, failure: Failure, scenario: Scenario, history: by
 
 
 def clear_bundles(folder: Path) -> None:
-    """Remove the bundles of an earlier campaign in the same folder."""
-    if folder.is_dir():
-        shutil.rmtree(folder)
+    """Remove the bundles of an earlier campaign in the same folder, and nothing else: the folder may be somebody's own."""
+    for bundle in folder.glob("[0-9][0-9][0-9]-*"):
+        if (bundle / "schedule.txt").is_file():
+            shutil.rmtree(bundle)
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()

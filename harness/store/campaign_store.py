@@ -1,18 +1,29 @@
-"""The state of a campaign in one SQLite file: what it is, and one row for each finished run. An interrupted campaign resumes from it."""
+"""The state of a campaign in one SQLite file: what it is, and one row for each finished run. An interrupted campaign resumes from it.
+
+Rows and histories are kept in step: a row is written after its history, and on resuming, bytes of histories that no row speaks of
+(a killed campaign leaves some, the last perhaps torn) are cut off. So nothing is lost that has a row, and no run is kept twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import fcntl
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import orjson
-from sqlalchemy import Column, Integer, MetaData, String, Table, Text, create_engine, insert, select
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy import Column, Integer, MetaData, String, Table, Text, bindparam, create_engine, delete, insert, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from harness.model.errors import EnvironmentMissing, UsageError
+from harness.store.atomic import unwritable
+from harness.store.bundle import clear_bundles
 
 STORE_VERSION = 1
+OUTPUTS = ("result.json", "report.html", "junit.xml", "report.md", "env.json")
+"""What a campaign leaves beside its store, its histories and its bundles."""
 _metadata = MetaData()
 _about = Table("about", _metadata, Column("name", String(60), primary_key=True), Column("value", Text, nullable=False))
 _runs = Table(
@@ -33,27 +44,48 @@ _runs = Table(
 
 
 class CampaignStore:
-    """`campaign.sqlite` of one output folder."""
+    """`campaign.sqlite` of one output folder, which it holds for itself while it is open."""
 
     def __init__(self, folder: Path, about: Mapping[str, str], *, resume: bool) -> None:
+        """Raises UsageError when the folder is in use or holds another campaign, EnvironmentMissing when it cannot be used."""
+        self.folder = folder
         self.path = folder / "campaign.sqlite"
-        if not resume:
-            self._start_anew(folder)
-        self._engine = create_engine(f"sqlite:///{self.path}")
+        self._hold = _held(folder)
         try:
-            _metadata.create_all(self._engine)
-            self._check(about)
-        except (DBAPIError, SQLAlchemyError) as error:
-            raise EnvironmentMissing(
-                f"The campaign file cannot be used: {str(error).splitlines()[0]}",
-                where=str(self.path),
-                next_step="Name another folder with --out DIR, or remove the damaged file.",
-            ) from error
+            if not resume:
+                self._start_anew()
+            self._engine = create_engine(f"sqlite:///{self.path}")
+            with self._usable():
+                _metadata.create_all(self._engine)
+                self._check(about)
+        except BaseException:
+            os.close(self._hold)
+            raise
 
-    def _start_anew(self, folder: Path) -> None:
-        self.path.unlink(missing_ok=True)
-        for old in sorted(folder.glob("histories/part-*.jsonl.gz")):
-            old.unlink()
+    def _start_anew(self) -> None:
+        """Nothing of an earlier campaign may be taken for one of this one, should we be killed. Strangers' files stay."""
+        try:
+            for old in (self.path, *self._parts(), *(self.folder / name for name in OUTPUTS)):
+                old.unlink(missing_ok=True)
+            clear_bundles(self.folder / "failures")
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+
+    def _parts(self) -> list[Path]:
+        return sorted(self.folder.glob("histories/part-*.jsonl.gz"))
+
+    @contextmanager
+    def _usable(self) -> Iterator[None]:
+        try:
+            yield
+        except (SQLAlchemyError, orjson.JSONDecodeError) as error:
+            why = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise EnvironmentMissing(
+                f"The campaign file cannot be used: {why}.",
+                where=str(self.path),
+                next_step="If the disk is full, give it room and go on with --resume. If the file is damaged, leave out --resume to"
+                " start anew, or name another folder with --out DIR.",
+            ) from error
 
     def _check(self, about: Mapping[str, str]) -> None:
         wanted = {**about, "store": str(STORE_VERSION)}
@@ -71,20 +103,61 @@ class CampaignStore:
                 )
 
     def done(self) -> dict[str, dict[str, Any]]:
-        """Schedule -> row of every run that is finished and judged."""
-        with self._engine.begin() as connection:
-            return {row.schedule: _from_row(row) for row in connection.execute(select(_runs))}
+        """Schedule -> row of every run that is finished, judged, and whose history is there."""
+        with self._usable(), self._engine.begin() as connection:
+            rows = {row.schedule: _from_row(row) for row in connection.execute(select(_runs))}
+        sizes = {part.name: part.stat().st_size for part in self._parts()}
+        kept = {line: row for line, row in rows.items() if row["offset"] + row["length"] <= sizes.get(row["part"], -1)}
+        if len(kept) < len(rows):
+            with self._usable(), self._engine.begin() as connection:
+                gone = [{"line": line} for line in rows if line not in kept]
+                connection.execute(delete(_runs).where(_runs.c.schedule == bindparam("line")), gone)
+        self._cut_to(kept.values())
+        return kept
+
+    def _cut_to(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Cut off what stands in a part file after the last run that has a row."""
+        ends: dict[str, int] = {}
+        for row in rows:
+            ends[row["part"]] = max(ends.get(row["part"], 0), row["offset"] + row["length"])
+        for part in self._parts():
+            if part.name in ends:
+                os.truncate(part, ends[part.name])
+            else:
+                part.unlink()
 
     def add(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows of finished runs. The same schedule again changes nothing (results are keyed by schedule)."""
         packed = [_to_row(row) for row in rows]
         if not packed:
             return
-        with self._engine.begin() as connection:
+        with self._usable(), self._engine.begin() as connection:
             connection.execute(insert(_runs).prefix_with("OR IGNORE"), packed)
 
     def close(self) -> None:
         self._engine.dispose()
+        os.close(self._hold)
+
+
+def _held(folder: Path) -> int:
+    """The folder, opened and locked. The lock is the folder's own: no file of ours tells of it, and it ends with the process."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(held)
+        raise UsageError(
+            "Another campaign is at work in this folder.",
+            where=str(folder),
+            next_step="Wait for it, or name another folder with --out DIR.",
+        ) from error
+    except OSError:  # some network file systems have no locks; then it is up to the people
+        return held
+    return held
 
 
 def _to_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,6 +166,7 @@ def _to_row(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def _from_row(row: Any) -> dict[str, Any]:
     data = dict(row._mapping)
+    data["fired"] = bool(data["fired"])
     data["verdicts"] = orjson.loads(data["verdicts"])
     data["sites"] = orjson.loads(data["sites"])
     return data

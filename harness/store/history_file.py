@@ -7,7 +7,9 @@ all and one run is read from its offset.
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +21,12 @@ from harness.model.errors import UsageError
 from harness.model.event import EVENT_KINDS, SCHEMA_VERSION, Event, Header, History
 from harness.model.plain import scenario_from_plain
 from harness.model.workflow import Scenario
+from harness.store.atomic import unwritable
 
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
 HISTORY_BYTES_MAX = 200 * 1024 * 1024
 _GZIP = 31
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def encode_header(header: Header) -> bytes:
@@ -57,7 +61,12 @@ def _plain(value: Any) -> Any:
 
 def trace_hash(history: History) -> str:
     """One short word for the whole history: equal iff the bytes are equal."""
-    return hashlib.blake2b(encode(history), digest_size=12).hexdigest()
+    return hash_of(encode(history))
+
+
+def hash_of(data: bytes) -> str:
+    """The trace hash of an encoded history."""
+    return hashlib.blake2b(data, digest_size=12).hexdigest()
 
 
 def decode(data: bytes, where: str = "history") -> History:
@@ -72,20 +81,55 @@ def decode(data: bytes, where: str = "history") -> History:
 
 
 def read(path: Path) -> History:
-    """Read a history file (plain or gzip). Raises UsageError."""
+    """Read a history file (plain or gzip). Raises UsageError, also when the file holds several runs."""
+    runs = iter(read_all(path))
+    history = next(runs)
+    if next(runs, None) is not None:
+        raise UsageError(
+            "The file holds the histories of several runs, where one is wanted.",
+            where=str(path),
+            next_step="Give a history.jsonl of a folder under failures/, or judge them all with `knownstate judge`.",
+        )
+    return history
+
+
+def read_all(path: Path) -> Iterator[History]:
+    """Every history of a file: the one of a history.jsonl (plain or gzip), or those of a campaign's part file.
+
+    Raises UsageError when the file cannot be read, or what is in it is no history; so runs before a damaged one come out first.
+    """
+    data = _bytes_of(path)
+    if data[:2] != _GZIP_MAGIC:
+        yield decode(data, str(path))
+        return
+    number = 0
+    while data:
+        number += 1
+        where = str(path) if number == 1 else f"{path}, run {number}"
+        unpack = zlib.decompressobj(_GZIP)
+        try:
+            whole = unpack.decompress(data, HISTORY_BYTES_MAX)
+        except zlib.error as error:
+            raise _bad(where, 1, f"its compressed data are damaged ({error})") from error
+        if unpack.unconsumed_tail:
+            raise _bad(where, 1, f"it is larger than {HISTORY_BYTES_MAX} bytes")
+        if not unpack.eof:
+            raise _bad(where, 1, "its compressed data break off")
+        yield decode(whole, where)
+        data = unpack.unused_data
+
+
+def _bytes_of(path: Path) -> bytes:
     try:
         if path.stat().st_size > HISTORY_BYTES_MAX:
             raise _bad(str(path), 1, f"it is larger than {HISTORY_BYTES_MAX} bytes")
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise UsageError(
             f"The history cannot be read: {error.strerror or error}.",
             where=str(path),
             next_step="Give the path of a history.jsonl.",
         ) from error
-    if data[:2] == b"\x1f\x8b":
-        data = zlib.decompress(data, _GZIP)
-    return decode(data, str(path))
 
 
 def scenario_of(history: History, where: str = "history") -> Scenario:
@@ -96,15 +140,33 @@ def scenario_of(history: History, where: str = "history") -> Scenario:
         raise _bad(where, 1, f"its scenario cannot be understood ({error!r})") from error
 
 
+_HEADER_SHAPE = {
+    "schema": int,
+    "scenario": dict,
+    "schedule": str,
+    "seed": int,
+    "candidate": str,
+    "rig": str,
+    "traits": dict,
+}
+_EVENT_SHAPE = (int, int, str, str, str, dict)
+
+
 def _header(line: bytes, where: str) -> Header:
     try:
         data = orjson.loads(line)
-        header = Header(**data)
-    except (orjson.JSONDecodeError, TypeError) as error:
+    except orjson.JSONDecodeError as error:
         raise _bad(where, 1, f"the header is not one ({error})") from error
-    if header.schema != SCHEMA_VERSION:
-        raise _bad(where, 1, f"it has schema {header.schema!r}, this version reads {SCHEMA_VERSION}")
-    return header
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise _bad(where, 1, "the first line is no header: it has no schema")
+    if data["schema"] != SCHEMA_VERSION:
+        raise _bad(where, 1, f"it has schema {data['schema']}, this version reads {SCHEMA_VERSION}")
+    for name, kind in _HEADER_SHAPE.items():
+        if not isinstance(data.get(name), kind):
+            raise _bad(where, 1, f"the header's {name} is {str(data.get(name))[:80]!r}")
+    if not isinstance(data["traits"].get("level"), int):
+        raise _bad(where, 1, f"the candidate's level is {data['traits'].get('level')!r}, not a number")
+    return Header(**{name: data[name] for name in _HEADER_SHAPE})
 
 
 def _event(line: bytes, number: int, where: str) -> Event:
@@ -112,10 +174,10 @@ def _event(line: bytes, number: int, where: str) -> Event:
         data = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         raise _bad(where, number, f"the line is not JSON ({error})") from error
-    if not isinstance(data, list) or len(data) != 6 or not isinstance(data[5], dict):
+    if not isinstance(data, list) or [type(part) for part in data] != list(_EVENT_SHAPE):
         raise _bad(where, number, "the line is not [index, time_ns, actor, kind, where, data]")
-    if data[0] != number - 2 or not isinstance(data[1], int):
-        raise _bad(where, number, f"event index {data[0]!r} where {number - 2} should be")
+    if data[0] != number - 2:
+        raise _bad(where, number, f"event index {data[0]} where {number - 2} should be")
     if data[3] not in EVENT_KINDS:
         raise _bad(where, number, f"{data[3]!r} is no event kind")
     return Event(*data)
@@ -130,45 +192,45 @@ def _bad(where: str, line: int, why: str) -> UsageError:
 
 
 class Part:
-    """One file of histories, written by one process: appended before anything is judged."""
+    """One file of histories, written by one process: appended before anything is judged.
+
+    Raises EnvironmentMissing when the place cannot be written or is full.
+    """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
         self.path = path
-        self._file = open(path, "ab")  # noqa: SIM115 (kept open for the life of the campaign)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(path, "ab", buffering=0)  # noqa: SIM115 (kept open for the life of the campaign)
+        except OSError as error:
+            raise unwritable(path, error) from error
 
     def append(self, data: bytes) -> tuple[int, int]:
-        """Write one run's history. Returns (offset, length) of its gzip member."""
-        offset = self._file.tell()
+        """Write one run's history through to the system. Returns (offset, length) of its gzip member."""
         pack = zlib.compressobj(1, zlib.DEFLATED, _GZIP)
         member = pack.compress(data) + pack.flush()
-        self._file.write(member)
+        try:
+            offset = self._file.tell()
+            written = self._file.write(member)
+        except OSError as error:
+            raise unwritable(self.path, error) from error
+        if written != len(member):
+            raise unwritable(self.path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         return offset, len(member)
-
-    def flush(self) -> None:
-        self._file.flush()
 
     def close(self) -> None:
         self._file.close()
 
 
 def read_member(path: Path, offset: int, length: int) -> bytes:
-    """The history bytes of one run in a part file."""
-    with open(path, "rb") as file:
-        file.seek(offset)
-        return zlib.decompress(file.read(length), _GZIP)
-
-
-def members(path: Path) -> Iterator[bytes]:
-    """Every run's history in a part file, in order. A torn last member (a killed campaign) ends the iteration."""
-    data = path.read_bytes()
-    while data:
-        unpack = zlib.decompressobj(_GZIP)
-        try:
-            whole = unpack.decompress(data)
-        except zlib.error:
-            return
-        if not unpack.eof:
-            return
-        yield whole
-        data = unpack.unused_data
+    """The history bytes of one run in a part file. Raises UsageError when they are not there any more."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(offset)
+            return zlib.decompress(file.read(length), _GZIP)
+    except (OSError, zlib.error) as error:
+        raise UsageError(
+            f"A history of the campaign cannot be read: {error}.",
+            where=f"{path}, bytes {offset} to {offset + length}",
+            next_step="The folder was changed from outside: leave out --resume to start anew.",
+        ) from error

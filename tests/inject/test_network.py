@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,6 +191,29 @@ def test_our_own_server_is_gone_when_the_network_is_closed() -> None:
     network.close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((network.host, network.port), WAIT_S)
+
+
+BENCH = """
+from harness.inject.network import Network
+network = Network()
+print(network.port, flush=True)
+input()
+"""
+
+
+@needs_toxiproxy
+@pytest.mark.slow
+def test_a_server_does_not_outlive_a_bench_that_is_killed() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    bench = subprocess.Popen(
+        [sys.executable, "-c", BENCH], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, text=True
+    )
+    with bench:
+        assert bench.stdout is not None
+        port = int(bench.stdout.readline())
+        with socket.create_connection(("127.0.0.1", port), WAIT_S) as watch:
+            bench.kill()
+            assert watch.recv(1) == b"", "the server ends its connections when it ends"
 
 
 def test_a_missing_program_is_named_with_the_command_that_installs_it(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sqlite3
 import threading
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -90,6 +91,41 @@ def test_a_claim_that_was_rolled_back_is_never_told(controller: Controller) -> N
     connection.execute("INSERT INTO t VALUES (2)")
     connection.commit()
     assert controller.heard[-1] == {"say": "wrote", "claims": []}
+
+
+def test_a_claim_of_a_transaction_that_was_closed_unfinished_is_never_told(controller: Controller) -> None:
+    connection = controller.handles.connect()
+    connection.execute("INSERT INTO t VALUES (1)")
+    controller.handles.claim(PREPARED)
+    connection.close()
+    connection = controller.handles.connect()
+    connection.execute("INSERT INTO t VALUES (2)")
+    connection.commit()
+    assert controller.heard[-1] == {"say": "wrote", "claims": []}
+
+
+def test_a_with_block_commits_across_the_same_boundaries(controller: Controller) -> None:
+    """The standard library's own way out of the block would not call our `commit`."""
+    with controller.handles.connect() as connection:
+        connection.execute("INSERT INTO t VALUES (1)")
+    assert controller.said() == ["write", "wrote"]
+
+
+def test_a_with_block_that_fails_rolls_back_and_tells_nothing(controller: Controller) -> None:
+    connection = controller.handles.connect()
+    connection.execute("INSERT INTO t VALUES (1)")
+    with pytest.raises(sqlite3.OperationalError), connection:
+        connection.execute("no statement")
+    assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
+    assert controller.said() == []
+
+
+def test_a_commit_after_a_rollback_is_no_boundary(controller: Controller) -> None:
+    connection = controller.handles.connect()
+    connection.execute("INSERT INTO t VALUES (1)")
+    connection.rollback()
+    connection.commit()
+    assert controller.said() == []
 
 
 def test_a_name_is_for_one_write_only(controller: Controller) -> None:

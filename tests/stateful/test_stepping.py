@@ -46,7 +46,7 @@ def come_to(run: SteppedRun, is_there: Callable[[SteppedRun], bool]) -> None:
         run.go_on()
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(15))
 @pytest.mark.parametrize(
     ("candidate", "scenario"),
     [(factory, "pair"), (factory, "rollback"), (ledgers.blind, "pair"), (ledgers.dies_of_submission, "pair")],
