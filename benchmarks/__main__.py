@@ -40,14 +40,18 @@ def _measured(names: Sequence[str], rounds: int, kept: list[Section]) -> Iterato
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, as ratios within one run.")
     listed = ", ".join(f"{name} ({what})" for name, what in QUESTIONS.items())
-    parser.add_argument(
-        "only", nargs="*", metavar="QUESTION", choices=[*QUESTIONS, []], help=f"of: {listed}; all if none"
-    )
+    parser.add_argument("only", nargs="*", type=_question, metavar="QUESTION", help=f"of: {listed}; all if none")
     parser.add_argument(
         "--rounds", type=_rounds, default=ROUNDS, metavar="N", help=f"interleaved rounds (default {ROUNDS})"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE too")
     return parser
+
+
+def _question(text: str) -> str:
+    if text not in QUESTIONS:
+        raise argparse.ArgumentTypeError(f"there is no question {text!r}; there are {', '.join(QUESTIONS)}")
+    return text
 
 
 def _rounds(text: str) -> int:

@@ -14,6 +14,7 @@ from benchmarks.rounds import Timed, interleaved
 from benchmarks.subjects import Pair, onboarding, pair
 from harness.campaign.bench import Bench, BenchSpec
 from harness.candidates.loading import REFERENCE
+from harness.explore.singles import variant_of
 from harness.store.history_file import encode_header
 
 GOAL = 1.15
@@ -30,6 +31,7 @@ def measure(rounds: int) -> Section:
 def _measured(both: Pair, folder: Path, rounds: int) -> Section:
     spec = BenchSpec(REFERENCE, both.scenario, None, "simulation", str(folder))
     bench = Bench(spec, folder / "part.jsonl.gz")
+    known = frozenset(variant_of(path, facts) for path, facts in both.rig.run(both.control).sites.items())
     try:
         timed = interleaved(
             {
@@ -37,7 +39,7 @@ def _measured(both: Pair, folder: Path, rounds: int) -> Section:
                 "hooks": lambda: both.rig.run(both.control),
                 "kept": lambda: both.kept(both.control),
                 "judged": lambda: both.judged(both.control),
-                "examined": lambda: bench.examine(both.control),
+                "examined": lambda: bench.examine(both.control, known),
             },
             rounds,
             calls=CALLS,

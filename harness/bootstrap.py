@@ -3,18 +3,17 @@ place that knows all rooms."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import os
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import gettempdir
 
 from harness.campaign.bench import Bench, BenchSpec
-from harness.candidates.loading import REFERENCE
 from harness.model.cell import Cell
 from harness.model.errors import UsageError
 from harness.model.schedule import Schedule
 from harness.model.workflow import Expectation, Scenario
 from harness.scenario_files.loader import find, load
-
-RIGS = ("simulation", "process")
 
 
 def scenario_named(name: str, seed: int | None, rig: str = "simulation", expect: str = "") -> Scenario:
@@ -27,6 +26,24 @@ def scenario_named(name: str, seed: int | None, rig: str = "simulation", expect:
             next_step="Leave out --rig, or take another scenario: `knownstate list scenarios` shows the rigs of each.",
         )
     return replace(scenario, expect=Expectation(expect)) if expect else scenario
+
+
+def base_of(scenario: Scenario, seed: int | None, cell: str) -> Schedule:
+    """The schedule without faults that a campaign starts from. A pinned schedule brings its own seed and cell.
+
+    Raises UsageError when the options ask for others.
+    """
+    wanted = cell_named(cell)
+    if not scenario.schedule:
+        return Schedule(scenario.id, scenario.seed, (), wanted)
+    line = Schedule.parse(scenario.schedule)
+    if (seed is not None and seed != line.seed) or (wanted is not None and wanted != line.cell):
+        raise UsageError(
+            f"The scenario {scenario.id} pins a schedule, which says its own seed and cell: {line}.",
+            where=scenario.path,
+            next_step="Leave out --seed and --cell, or change the line.",
+        )
+    return Schedule(scenario.id, line.seed, (), line.cell)
 
 
 def cell_named(text: str) -> Cell | None:
@@ -43,32 +60,36 @@ def cell_named(text: str) -> Cell | None:
         ) from error
 
 
-def bench_for(
-    scenario: Scenario, schedule: Schedule, candidate: str = REFERENCE, rig: str = "simulation", state: str = ""
-) -> Bench:
-    """A bench for single runs."""
-    return Bench(BenchSpec(candidate, scenario, schedule.cell, rig, state))
+def bench_for(scenario: Scenario, schedule: Schedule, candidate: str, rig: str) -> Bench:
+    """A bench for single runs. What the process rig needs of the disk is taken from the system's folder for such things."""
+    return Bench(BenchSpec(candidate, scenario, schedule.cell, rig, gettempdir()))
 
 
-def schedule_and_scenario(what: str, scenario_name: str) -> tuple[Schedule, Scenario, bool]:
-    """What `replay` was given: a schedule line, a scenario file with a pinned schedule, a history or a failure bundle.
+@dataclass(frozen=True, slots=True)
+class Replayable:
+    """What `replay` was given. `candidate` and `rig` as the history says, "" when it was none; `expect` as a scenario file says."""
 
-    Returns (schedule, scenario, pinned): pinned is True when the scenario file says what to expect.
+    schedule: Schedule
+    scenario: Scenario
+    candidate: str = ""
+    rig: str = ""
+    expect: Expectation = Expectation.HOLDS
+
+
+def replayable(what: str, scenario_name: str) -> Replayable:
+    """A schedule line, a scenario file with a pinned schedule, a history, or a failure bundle (its history is taken).
+
     Raises UsageError when it is none of these, or when line and scenario do not belong together.
     """
-    path = Path(what)
-    if ":" in what and not path.exists():
+    is_there = os.path.exists(what)  # not Path.exists, to which a long line is a file name too long
+    if ":" in what and not is_there:
         schedule = Schedule.parse(what)
         scenario = load(find(scenario_name or schedule.scenario), seed=schedule.seed)
-        return belonging(schedule, scenario), scenario, False
-    if path.is_dir():
-        path = _in_bundle(path)
-    if path.suffix in (".jsonl", ".gz"):
-        from harness.store.history_file import read, scenario_of
-
-        history = read(path)
-        scenario = scenario_of(history, str(path))
-        return belonging(Schedule.parse(history.header.schedule), scenario), scenario, False
+        return Replayable(belonging(schedule, scenario), scenario)
+    if is_there and Path(what).is_dir():
+        return _recorded(_in_bundle(Path(what)))
+    if what.endswith((".jsonl", ".gz")):
+        return _recorded(Path(what))
     scenario = load(find(what))
     if not scenario.schedule:
         raise UsageError(
@@ -76,18 +97,28 @@ def schedule_and_scenario(what: str, scenario_name: str) -> tuple[Schedule, Scen
             where=scenario.path,
             next_step="Give a schedule line, or explore it with `knownstate run`.",
         )
-    return belonging(Schedule.parse(scenario.schedule), scenario), scenario, True
+    return Replayable(belonging(Schedule.parse(scenario.schedule), scenario), scenario, expect=scenario.expect)
+
+
+def _recorded(path: Path) -> Replayable:
+    from harness.store.history_file import read, scenario_of
+
+    history = read(path)
+    scenario, header = scenario_of(history, str(path)), history.header
+    return Replayable(belonging(Schedule.parse(header.schedule), scenario), scenario, header.candidate, header.rig)
 
 
 def _in_bundle(folder: Path) -> Path:
-    for pattern in ("*.scenario.yaml", "history.jsonl"):
-        found = sorted(folder.glob(pattern))
-        if found:
-            return found[0]
+    history = folder / "history.jsonl"
+    if history.is_file():
+        return history
+    bundles = sorted(file.parent for file in folder.glob("failures/*/history.jsonl"))
     raise UsageError(
-        f"There is nothing to replay in {folder}.",
+        f"There is no history.jsonl in {folder}.",
         where=str(folder),
-        next_step="Give a folder under failures/ of a campaign, or a file.",
+        next_step=f"Give a folder under failures/, for instance {bundles[0]}."
+        if bundles
+        else "Give a folder under failures/ of a campaign, or a file.",
     )
 
 

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = ("README.md", "docs/*.md")
 _BLOCK = re.compile(
-    r"(?P<open><!-- catalogue:(?P<name>[a-z-]+) -->\n)(?P<body>.*?)(?P<close><!-- /catalogue -->)", re.DOTALL
+    r"(?P<open>^<!-- catalogue:(?P<name>[a-z-]+) -->\n)(?P<body>.*?)(?P<close>^<!-- /catalogue -->$)",
+    re.DOTALL | re.MULTILINE,
 )
-_MARKER = re.compile(r"<!-- /?catalogue[^>]*-->")
+_MARKER = re.compile(r"^<!-- /?catalogue.*-->$", re.MULTILINE)
 
 
 # -- Markdown -----------------------------------------------------------------------------------------------------------------
@@ -141,6 +142,11 @@ def commands() -> str:
     return table(("command", "does"), ((f"`knownstate {name}`", text) for name, text in COMMANDS.items()))
 
 
+def example() -> str:
+    source = ROOT.joinpath("docs", "examples", "minimal_ledger.py").read_text(encoding="utf-8")
+    return f"```python\n{source}```\n"
+
+
 # -- lifecycle ----------------------------------------------------------------------------------------------------------------
 
 
@@ -242,10 +248,22 @@ def _doubtful(cell: Cell, attempts: int) -> tuple[Record, Flow, ProviderTraits]:
     return record, flow, traits
 
 
+def tables() -> str:
+    """The reference ledger's tables. SQLAlchemy's own order: parents before children, then by name."""
+    from reference_ledger.schema import metadata
+
+    rows = []
+    for table_ in metadata.sorted_tables:
+        keys = [column.name for column in table_.primary_key]
+        rows.append((f"`{table_.name}`", code(keys), code(c.name for c in table_.columns if c.name not in keys)))
+    return table(("table", "key", "columns"), rows)
+
+
 BLOCKS: dict[str, Callable[[], str]] = {
     "cells": cells,
     "commands": commands,
     "errors": errors,
+    "example": example,
     "faults": faults,
     "faults-why": faults_why,
     "guarantees": guarantees,
@@ -253,6 +271,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "lifecycle-states": lifecycle_states,
     "lifecycle-undoing": lifecycle_undoing,
     "scenarios": scenarios,
+    "tables": tables,
     "twins": twins,
 }
 
@@ -298,7 +317,10 @@ def main(arguments: list[str] | None = None) -> int:
     what.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
     what.add_argument("--write", action="store_true", help="draw the stale pages again")
     options = parser.parse_args(arguments)
-    found = stale()
+    try:
+        found = stale()
+    except UsageError as error:
+        parser.error(str(error))
     for path, fresh in found:
         if options.write:
             path.write_text(fresh, encoding="utf-8")

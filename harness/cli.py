@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import TextIO
 
 from harness import __version__
 
@@ -86,13 +87,14 @@ def _listen_to_nobody() -> None:
             os.fstat(descriptor)
         except OSError:  # else the next file we open would be stdout
             os.open(os.devnull, os.O_RDWR)
-    sys.stdout, sys.stderr = _open(1, sys.stdout, "strict"), _open(2, sys.stderr, "backslashreplace")
+    sys.stdout, sys.stderr = _open(1, sys.stdout), _open(2, sys.stderr)
 
 
-def _open(descriptor: int, before: io.TextIOBase | None, errors: str) -> io.TextIOWrapper:
+def _open(descriptor: int, before: TextIO | None) -> TextIO:
     raw = _Pipe(descriptor, "w", closefd=False)
-    encoding = getattr(before, "encoding", None) or "utf-8"
+    encoding = before.encoding if before is not None else "utf-8"
     is_prompt = descriptor == 2 or raw.isatty()
+    errors = "backslashreplace"  # a letter the terminal does not have is no reason to fail
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_prompt)
 
 

@@ -17,7 +17,9 @@ class FreshKeyEachTime(Rules):
         return f"{record.key}:{record.attempts}"
 
     def refusal(self, record: Record, failure: ProviderFailure) -> Refusal:
-        return Refusal(try_again=True) if record.attempts < record.attempts_max else Refusal(for_good=True)
+        if record.attempts < record.attempts_max and not failure.is_definite:
+            return Refusal(try_again=True)
+        return super().refusal(record, failure)
 
 
 class NothingToUndo(Rules):

@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from harness.judge.judge import judge
 from harness.model.fault import Fault
 from harness.model.schedule import Schedule
+from harness.model.verdict import Outcome, overall
 from harness.stateful.stage import Factory, Stage
 from harness.stateful.stepping import SteppedRun
 from harness.store.history_file import encode
@@ -151,3 +153,12 @@ def test_the_history_so_far_has_no_end(stage: Stage) -> None:
     assert so_far.cut_short
     assert so_far.events == run.recorder.events
     run.reap()
+
+
+def test_a_worker_whose_lease_nobody_took_is_not_accused(stage: Stage) -> None:
+    """Found by driving: the one who should take over dies before its take-over is durable, and the paused one goes on."""
+    faults = "pair/first/attempt-1/intent-recorded=zombie-worker,pair/workflow/take-over/before-commit=crash"
+    history = stage.replay(Schedule.parse(f"pair:seed=0:{faults}")).history
+    assert len(history.of_kind("fault-fired")) == 2
+    assert not history.of_kind("lease-lost")
+    assert overall(judge(history, stage.scenario)) is Outcome.HOLDS
