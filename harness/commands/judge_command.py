@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from harness.model.errors import UsageError
     from harness.model.event import History
     from harness.model.verdict import Verdict
     from harness.model.workflow import Scenario
@@ -29,9 +30,9 @@ def command(history: Path, only: tuple[str, ...], events: bool, as_json: bool) -
     campaign with all its runs.
     """
     from harness.commands.verdicts import as_plain, exit_code, print_json, print_verdicts
-    from harness.model.verdict import Verdict, overall
+    from harness.model.verdict import overall
 
-    judged = list(_judged(history, only))
+    judged, damage = _judged(history, only)
     if len(judged) > 1 and as_json:
         import json
 
@@ -44,18 +45,32 @@ def command(history: Path, only: tuple[str, ...], events: bool, as_json: bool) -
             print_json(recorded, verdicts)
         else:
             print_verdicts(recorded, scenario, verdicts, events=events)
-    everything: tuple[Verdict, ...] = tuple(v for _, _, verdicts in judged for v in verdicts)
-    return exit_code(overall(everything))
+    if damage is not None:
+        raise damage
+    return exit_code(overall(tuple(v for _, _, verdicts in judged for v in verdicts)))
 
 
-def _judged(path: Path, only: tuple[str, ...]) -> Iterator[Judged]:
+def _judged(path: Path, only: tuple[str, ...]) -> tuple[list[Judged], UsageError | None]:
+    """What can be judged, and what is wrong with the rest: a campaign that was killed may have left half a history."""
+    from harness.model.errors import UsageError
+
+    judged: list[Judged] = []
+    try:
+        judged += (run for file in _files(path) for run in _judged_in(file, only))
+    except UsageError as error:
+        if not judged:
+            raise
+        return judged, error
+    return judged, None
+
+
+def _judged_in(file: Path, only: tuple[str, ...]) -> Iterator[Judged]:
     from harness.judge.judge import judge
     from harness.store.history_file import read_all, scenario_of
 
-    for file in _files(path):
-        for recorded in read_all(file):
-            scenario = scenario_of(recorded, str(file))
-            yield recorded, scenario, judge(recorded, scenario, only=only)
+    for recorded in read_all(file):
+        scenario = scenario_of(recorded, str(file))
+        yield recorded, scenario, judge(recorded, scenario, only=only)
 
 
 def _files(path: Path) -> list[Path]:

@@ -14,7 +14,7 @@ KINDS = ("scenarios", "faults", "boundaries", "guarantees", "twins")
 
 @click.command("list", short_help="Show scenarios, faults, boundaries, guarantees or twins.")
 @click.argument("what", type=click.Choice(KINDS))
-@click.argument("scenario", default="onboarding", required=False)
+@click.argument("scenario", required=False)
 @click.option(
     "--candidate",
     "-c",
@@ -24,11 +24,13 @@ KINDS = ("scenarios", "faults", "boundaries", "guarantees", "twins")
     help="For boundaries: whose run.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(what: str, scenario: str, candidate: str, as_json: bool) -> int:
+def command(what: str, scenario: str | None, candidate: str, as_json: bool) -> int:
     """Show a catalogue. `list boundaries SCENARIO` runs the scenario once without faults and shows what it crosses, with the faults
     that apply at each boundary (default: onboarding).
     """
-    rows = _boundaries(scenario, candidate) if what == "boundaries" else _CATALOGUES[what]()
+    if scenario is not None and what != "boundaries":
+        raise click.UsageError(f"`list {what}` shows all of them: leave out {scenario!r}.")
+    rows = _boundaries(scenario or "onboarding", candidate) if what == "boundaries" else _CATALOGUES[what]()
     if as_json:
         import json
 
@@ -109,15 +111,15 @@ def _twins() -> list[dict[str, Any]]:
     known = pins()
     rows = []
     for name, twin in TWINS.items():
-        pin = known[name]
+        pin = known.get(name)
         rows.append(
             {
                 "twin": name,
                 "candidate": f"reference_ledger.twins:{name}",
                 "bug": twin.statement,
-                "guarantee": pin.guarantee,
-                "schedule": pin.schedule,
-                "masked": list(pin.masked),
+                "guarantee": pin.guarantee if pin else "",
+                "schedule": pin.schedule if pin else "",
+                "masked": list(pin.masked) if pin else [],
             }
         )
     return rows
@@ -130,7 +132,7 @@ def _boundaries(name: str, candidate: str) -> list[dict[str, Any]]:
 
     scenario = scenario_named(name, None)
     base = Schedule(scenario.id, scenario.seed)
-    bench = bench_for(scenario, base, candidate)
+    bench = bench_for(scenario, base, candidate, "simulation")
     try:
         sites = bench.rig.run(base).sites
         singles = Singles(scenario, bench.rig.cells, base, bench.abilities)
@@ -156,5 +158,9 @@ _TEXTS: dict[str, Callable[[dict[str, Any]], str]] = {
     ),
     "boundaries": lambda r: ", ".join(r["faults"]) or "no fault applies",
     "guarantees": lambda r: f"[from L{r['level']}] {r['statement']}",
-    "twins": lambda r: f"{r['bug']} Breaks {r['guarantee']}: knownstate replay {r['schedule']} -c {r['candidate']}",
+    "twins": lambda r: (
+        f"{r['bug']} Breaks {r['guarantee']}: knownstate replay {r['schedule']} -c {r['candidate']}"
+        if r["schedule"]
+        else f"{r['bug']} Not pinned yet."
+    ),
 }

@@ -12,9 +12,8 @@ from harness.judge.judge import judge
 from harness.judge.telling import most_telling_first
 from harness.judge.triggered import PREDICATES
 from harness.model.cell import Cell
-from harness.model.event import History
 from harness.model.schedule import Schedule
-from harness.model.verdict import Outcome, Verdict
+from harness.model.verdict import Outcome
 from harness.scenario_files.loader import find, load
 
 
@@ -25,21 +24,27 @@ class Caught:
     reached: bool
     triggered: bool
     violated: tuple[str, ...]
-    verdicts: tuple[Verdict, ...]
     unknown: str = ""
+    """Why something could not be judged, or ""."""
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.VIOLATED if self.violated else Outcome.UNKNOWN if self.unknown else Outcome.HOLDS
 
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """The outcome of a hunt. `schedule` is "" when the whole space was explored and nothing found: the bug is masked here."""
+    """The outcome of a hunt. `schedule` is "" when the whole space was explored and nothing found: the bug is masked here.
+
+    `explored` schedules, the convicting one included, took `milliseconds`, the making of the bench included: the price of the first
+    detection, or of the certainty that there is none among the singles.
+    """
 
     twin: str
     cell: str
     schedule: str
     violated: tuple[str, ...]
     explored: int
-    first: int
-    """Schedules to the first violation of any kind; 0 when there was none."""
     milliseconds: float
     control: str
 
@@ -48,63 +53,51 @@ def make_bench(candidate: str, scenario: str, cell: str) -> Bench:
     return Bench(BenchSpec(candidate, load(find(scenario)), Cell.parse(cell) if cell else None, "simulation", ""))
 
 
-def look_at(bench: Bench, schedule: Schedule, predicate: str = "") -> tuple[Caught, History, dict[str, SiteFacts]]:
-    """Run and judge one schedule of a twin; measure reached, triggered, detected."""
+def look_at(bench: Bench, schedule: Schedule, predicate: str = "") -> tuple[Caught, dict[str, SiteFacts]]:
+    """Run and judge one schedule of a twin; measure reached, triggered, detected. With the sites it crossed."""
     ran = bench.rig.run(schedule)
     history = ran.history
     bad = most_telling_first(v for v in judge(history, bench.scenario) if v.outcome is not Outcome.HOLDS)
-    violated = tuple(v.guarantee for v in bad if v.outcome is Outcome.VIOLATED)
-    unknown = next((v.explanation for v in bad if v.outcome is Outcome.UNKNOWN), "")
     caught = Caught(
         reached=bool(history.of_kind("bug-reached")),
         triggered=PREDICATES[predicate](history, bench.scenario) if predicate else False,
-        violated=violated,
-        verdicts=bad,
-        unknown=unknown,
+        violated=tuple(v.guarantee for v in bad if v.outcome is Outcome.VIOLATED),
+        unknown=next((v.explanation for v in bad if v.outcome is Outcome.UNKNOWN), ""),
     )
-    return caught, history, dict(ran.sites)
+    return caught, dict(ran.sites)
 
 
-def hunt(twin: str, candidate: str, scenario: str, cell: str, predicate: str = "") -> Hunt:
-    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here.
-
-    With a `predicate` the hunt goes on until a run in which the planted line was reached, the harm triggered and the guarantee
-    violated: that run shows the planted bug and nothing else. `first` then still counts the schedules to the first violation of any kind.
-    """
+def hunt(twin: str, candidate: str, scenario: str, cell: str) -> Hunt:
+    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here."""
     started = time.perf_counter()
     bench = make_bench(candidate, scenario, cell)
+    explored, control, schedule = 0, "", ""
+    violated: tuple[str, ...] = ()
     try:
-        base = Schedule(bench.scenario.id, bench.scenario.seed, (), Cell.parse(cell) if cell else None)
-        explored, first, control = 0, 0, ""
-        for planned, caught in _explore(bench, base, predicate):
-            if not planned.fault:
-                control = "violated" if caught.violated else "unknown" if caught.unknown else "holds"
-                if control != "holds":
-                    return Hunt(twin, cell, str(base), caught.violated, 0, 0, _ms(started), control)
-                continue
-            explored += 1
-            first = first or (explored if caught.violated else 0)
-            if caught.violated and (not predicate or (caught.reached and caught.triggered)):
-                return Hunt(twin, cell, str(planned.schedule), caught.violated, explored, first, _ms(started), control)
-        return Hunt(twin, cell, "", (), explored, first, _ms(started), control)
+        for planned, caught in _explore(bench, Cell.parse(cell) if cell else None):
+            if planned.fault:
+                explored += 1
+            else:
+                control = caught.outcome.value
+            if caught.violated or control != "holds":
+                schedule, violated = str(planned.schedule), caught.violated
+                break
     finally:
         bench.close()
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
+    return Hunt(twin, cell, schedule, violated, explored, milliseconds, control)
 
 
-def _ms(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 1)
-
-
-def _explore(bench: Bench, base: Schedule, predicate: str) -> Iterator[tuple[Planned, Caught]]:
-    singles = Singles(bench.scenario, bench.rig.cells, base, bench.abilities)
-    control = singles.control()
-    caught, _, sites = look_at(bench, base)
-    yield control, caught
+def _explore(bench: Bench, cell: Cell | None) -> Iterator[tuple[Planned, Caught]]:
+    scenario = bench.spec.scenario
+    singles = Singles(scenario, bench.rig.cells, Schedule(scenario.id, scenario.seed, (), cell), bench.abilities)
+    caught, sites = look_at(bench, singles.base)
+    yield singles.control(), caught
     ran: list[tuple[Planned, dict[str, SiteFacts]]] = []
     for planned in singles.first_round(sites):
-        caught, _, sites = look_at(bench, planned.schedule, predicate)
+        caught, sites = look_at(bench, planned.schedule)
         yield planned, caught
         ran.append((planned, sites))
     for planned in singles.second_round(ran):
-        caught, _, _ = look_at(bench, planned.schedule, predicate)
+        caught, _ = look_at(bench, planned.schedule)
         yield planned, caught

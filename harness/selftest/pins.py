@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -28,24 +27,15 @@ class Pin:
     masked: tuple[str, ...]
 
 
-@functools.lru_cache(maxsize=1)
-def pins() -> Mapping[str, Pin]:
-    """Twin -> pin, as shipped. Raises KeyError for a twin that has none when looked up."""
-    rows = json.loads(PINS_FILE.read_text(encoding="utf-8"))
+def pins(file: Path | None = None) -> Mapping[str, Pin]:
+    """Twin -> pin, as shipped or as in `file`. A twin may have none yet."""
+    rows = json.loads((file or PINS_FILE).read_text(encoding="utf-8"))
     return {
-        row["twin"]: Pin(
-            row["twin"],
-            row["guarantee"],
-            tuple(row["guarantees"]),
-            row["schedule"],
-            row["explored"],
-            tuple(row["masked"]),
-        )
-        for row in rows
+        row["twin"]: Pin(**{**row, **{name: tuple(row[name]) for name in ("guarantees", "masked")}}) for row in rows
     }
 
 
-def save(rows: list[Pin]) -> None:
-    """Replace the shipped pins."""
-    write_whole(PINS_FILE, json.dumps([asdict(row) for row in rows], indent=1) + "\n")
-    pins.cache_clear()
+def save(found: Iterable[Pin], file: Path | None = None) -> None:
+    """Put these in the place of those of the same twins."""
+    rows = {**pins(file), **{pin.twin: pin for pin in found}}
+    write_whole(file or PINS_FILE, json.dumps([asdict(row) for row in rows.values()], indent=1) + "\n")

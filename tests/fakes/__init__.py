@@ -1,0 +1,1 @@
+"""Tests of the providers at the domain level, and of the generic HTTP face."""

@@ -94,6 +94,12 @@ def failing_events() -> tuple[Event, ...]:
     log.add(13, "billing", "responded", CALL + "1", call=CALL + "1", code="ok")
     log.add(10_006, "worker-1", "caller-saw", CALL + "1", call=CALL + "1", outcome="indefinite", code="timeout")
     log.add(10_006, "worker-1", "worker-died", cause="the lease ran out while it waited")
+    _second_worker(log, charge, done)
+    return tuple(log.events)
+
+
+def _second_worker(log: Recorder, charge: dict[str, object], done: dict[str, str]) -> None:
+    """The worker that takes over, charges again and finishes."""
     log.add(40_100, "worker-1", "lease-lost", taken_by="worker-2")
     log.add(40_100, "worker-2", "worker-started", incarnation=2, verb="recover")
     log.add(40_102, "worker-2", "wrote", "onboarding/workflow/write-3")
@@ -152,7 +158,6 @@ def failing_events() -> tuple[Event, ...]:
     said = {name: {"state": "VERIFIED", "resolution": ""} for name in ("billing.charge", "dns.record")}
     log.add(40_200, "rig", "audited", operations=said, workflow="COMPLETED", timers_left=0)
     log.add(40_200, "rig", "run-ended", cut_short="")
-    return tuple(log.events)
 
 
 def index_of(events: tuple[Event, ...], kind: str, nth: int = 0) -> int:
