@@ -142,6 +142,7 @@ class BareRig:
         worker = self.candidate.start(handles)
         worker.submit(self.scenario.workflow)
         worker.work()
+        worker.ledger(self.scenario.workflow.id)  # nobody runs a workflow without asking what became of it
         for connection in handles.connections:
             connection.close()
         return desks

@@ -13,6 +13,7 @@ from benchmarks.finding import Finding, Section
 from benchmarks.rounds import Timed, interleaved
 from benchmarks.subjects import Pair, onboarding, pair
 from harness.campaign.bench import Bench, BenchSpec
+from harness.campaign.memory import settle
 from harness.candidates.loading import REFERENCE
 from harness.explore.singles import variant_of
 from harness.store.history_file import encode_header
@@ -31,6 +32,7 @@ def measure(rounds: int) -> Section:
 def _measured(both: Pair, folder: Path, rounds: int) -> Section:
     spec = BenchSpec(REFERENCE, both.scenario, None, "simulation", str(folder))
     bench = Bench(spec, folder / "part.jsonl.gz")
+    settle()  # as every process of a campaign does; both sides gain by it
     known = frozenset(variant_of(path, facts) for path, facts in both.rig.run(both.control).sites.items())
     try:
         timed = interleaved(

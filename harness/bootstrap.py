@@ -84,7 +84,7 @@ def replayable(what: str, scenario_name: str) -> Replayable:
     is_there = os.path.exists(what)  # not Path.exists, to which a long line is a file name too long
     if ":" in what and not is_there:
         schedule = Schedule.parse(what)
-        scenario = load(find(scenario_name or schedule.scenario), seed=schedule.seed)
+        scenario = load(_file_of(schedule, scenario_name), seed=schedule.seed)
         return Replayable(belonging(schedule, scenario), scenario)
     if is_there and Path(what).is_dir():
         return _recorded(_in_bundle(Path(what)))
@@ -98,6 +98,15 @@ def replayable(what: str, scenario_name: str) -> Replayable:
             next_step="Give a schedule line, or explore it with `knownstate run`.",
         )
     return Replayable(belonging(Schedule.parse(scenario.schedule), scenario), scenario, expect=scenario.expect)
+
+
+def _file_of(schedule: Schedule, scenario_name: str) -> Path:
+    try:
+        return find(scenario_name or schedule.scenario)
+    except UsageError as error:
+        if not scenario_name:
+            error.next_step = f"If the scenario is a file of yours, name it with --scenario FILE. {error.next_step}"
+        raise
 
 
 def _recorded(path: Path) -> Replayable:

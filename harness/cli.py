@@ -20,8 +20,8 @@ def main() -> None:
     try:
         sys.stdout.flush()
     except OSError as error:
-        code = _cannot_write(error)
         _discard(1)
+        code = code if code == 4 else _cannot_write(error)  # 4: it was said already
     sys.exit(code)
 
 

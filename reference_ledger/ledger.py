@@ -102,10 +102,9 @@ class LedgerWorker:
         return flow.state.value if flow else ""
 
     def ledger(self, workflow_id: str) -> LedgerView:
-        flow = self.store.load(workflow_id)
-        if flow is None:
-            return LedgerView("", {})
-        return LedgerView(flow.state.value, {r.id: (r.state.value, r.resolution) for r in flow.records.values()})
+        """The durable ledger as it is now; an empty view for a workflow that was never accepted."""
+        state, operations = self.store.view(workflow_id)
+        return LedgerView(state, operations)
 
     # -- the loop -----------------------------------------------------------------------------------------------------------
 
@@ -147,7 +146,7 @@ class LedgerWorker:
         for _ in range(RELOADS_MAX):
             try:
                 flow = self._insisting(lambda: self.store.load(workflow_id))
-                if flow is None or flow.state in TERMINALS or not self._holds(flow):
+                if flow is None or flow.state in TERMINALS or flow.owner != self.handles.worker:
                     return
                 while self.step(flow):
                     pass
@@ -159,9 +158,6 @@ class LedgerWorker:
             except StoreTrouble:
                 self.handles.sleep_ns(BACKOFF_NS)
                 self._reopen()
-
-    def _holds(self, flow: Flow) -> bool:
-        return self._owner(flow.id) == self.handles.worker
 
     def step(self, flow: Flow) -> bool:
         """Take the one next step. False when the workflow is at its end."""

@@ -73,6 +73,8 @@ class Flow:
     cancelled: int = 0
     failed: int = 0
     records: dict[str, Record] = field(default_factory=dict)
+    owner: str = ""
+    """The worker that holds the lease, by name."""
 
     @property
     def id(self) -> str:

@@ -125,6 +125,12 @@ INSERT_WORKFLOW = insert(workflows).values(
 )
 SELECT_WORKFLOW = select(workflows).where(workflows.c.id == bindparam("w"))
 SELECT_OPERATIONS = select(operations).where(operations.c.workflow == bindparam("w")).order_by(operations.c.position)
+SELECT_VIEW = (
+    select(workflows.c.state, operations.c.id, operations.c.state, operations.c.resolution)
+    .join_from(workflows, operations, workflows.c.id == operations.c.workflow)
+    .where(workflows.c.id == bindparam("w"))
+    .order_by(operations.c.position)
+)
 SELECT_OPEN = (
     select(workflows.c.id, workflows.c.lease_token)
     .where(workflows.c.state.in_(("RUNNING", "RECOVERING")), workflows.c.lease_until < bindparam("now"))

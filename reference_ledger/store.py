@@ -122,10 +122,23 @@ class Store:
             return None
         row = found[0]
         workflow = _read_workflow(row.spec)
-        flow = Flow(workflow, WorkflowState(row.state), row.lease_token, row.lease_until, row.cancelled, row.failed)
+        flow = Flow(
+            workflow,
+            WorkflowState(row.state),
+            row.lease_token,
+            row.lease_until,
+            row.cancelled,
+            row.failed,
+            owner=row.lease_owner,
+        )
         for op_row in self.rows(s.SELECT_OPERATIONS, w=workflow_id):
             flow.records[op_row.id] = _record(workflow, op_row)
         return flow
+
+    def view(self, workflow_id: str) -> tuple[str, dict[str, tuple[str, str]]]:
+        """State of the workflow and of every operation, by one query; ("", {}) when there is no such workflow."""
+        rows = self.rows(s.SELECT_VIEW, w=workflow_id)
+        return (rows[0][0] if rows else ""), {row[1]: (row[2], row[3]) for row in rows}
 
     def unsent_alerts(self, workflow_id: str) -> list[tuple[str, str]]:
         return [(row.subject, row.reason) for row in self.rows(s.SELECT_ALERTS, w=workflow_id)]

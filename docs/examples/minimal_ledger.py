@@ -5,6 +5,7 @@ It undoes nothing, has no leases and no cancellation, and declares none of them:
 
 import json
 import sqlite3
+from collections.abc import Mapping
 
 from harness.candidates.contract import Handles, Traits
 from harness.model.boundary import Purpose
@@ -74,7 +75,9 @@ class Worker:
             self.handles.sleep_ns(30_000_000_000)
         return False
 
-    def call(self, operation: Operation, purpose: Purpose, params: object, key: str = "") -> Reply | None:
+    def call(
+        self, operation: Operation, purpose: Purpose, params: Mapping[str, str | int], key: str = ""
+    ) -> Reply | None:
         """The answer, or None: whatever failed, it proves nothing here."""
         op = operation
         try:

@@ -1,6 +1,7 @@
 """The same ledger with the usual retry loop in its place: what answers is done, what does not is sent again under a new key."""
 
 import minimal_ledger
+
 from harness.candidates.contract import Handles, Traits
 from harness.model.boundary import Purpose
 from harness.model.workflow import Operation

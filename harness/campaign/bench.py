@@ -17,7 +17,7 @@ from harness.explore.singles import Abilities, Variant, variant_of
 from harness.judge.judge import judge
 from harness.model.boundary import Phase, Purpose
 from harness.model.cell import Cell
-from harness.model.errors import HarnessBug, KnownstateError
+from harness.model.errors import CandidateError, HarnessBug, KnownstateError
 from harness.model.event import History
 from harness.model.schedule import Schedule
 from harness.model.verdict import Outcome, Verdict, overall
@@ -146,7 +146,16 @@ def make_rig(spec: BenchSpec, scenario: Scenario) -> tuple[Rig, Traits]:
         return ProcessRig(spec.candidate, scenario, state_root=root, cell=spec.cell), candidate.traits
     from harness.rigs.simulation import SimulationRig
 
-    return SimulationRig(candidate, scenario, spec.candidate, spec.cell), candidate.traits
+    try:
+        return SimulationRig(candidate, scenario, spec.candidate, spec.cell), candidate.traits
+    except KnownstateError:
+        raise
+    except Exception as error:  # a stranger's `prepare` may raise anything
+        raise CandidateError(
+            f"The candidate could not prepare an empty store: {type(error).__name__}: {error}.",
+            where=f"{spec.candidate}, prepare",
+            next_step="prepare(connection) must create its tables on the sqlite3 connection it is given.",
+        ) from error
 
 
 def as_run(scenario: Scenario) -> Scenario:

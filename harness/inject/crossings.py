@@ -27,6 +27,7 @@ from fakes.core.endpoint import Endpoint
 from fakes.core.face import Passage
 from harness.inject.live import LiveWorld
 from harness.inject.messages import BEFORE_SENDING, Messages
+from harness.inject.names import LOOKED_INTO_WHEN_SENT
 from harness.inject.world import RunCut
 from harness.model.boundary import OBSERVING, WORKFLOW_SUBJECT, Phase, Purpose
 from harness.model.errors import KnownstateError, ProviderFailure, certainty_of
@@ -96,7 +97,13 @@ class Gate:
     def _cross_sent(self, call: Call) -> None:
         if not call.has_crossed_sent:
             call.has_crossed_sent = True
-            self.cross(call, Phase.SENT, *self.desks[call.request.provider].circumstances(call.request))
+            self.cross(call, Phase.SENT, *self.when_sent(call.request))
+
+    def when_sent(self, request: Request) -> tuple[bool, bool]:
+        """(key seen before, something stands) as far as they decide a fault at `sent`."""
+        if request.purpose is not LOOKED_INTO_WHEN_SENT:
+            return False, False
+        return self.desks[request.provider].circumstances(request)
 
     def _at(self, call: Call, phase: Phase) -> None:
         """The provider's boundary. The provider is told of no fault: they happen to the wire or to the caller."""
@@ -222,7 +229,7 @@ class Crossings:
         planned = self.world.plan.get(f"{call.base}/{Phase.SENT.value}")
         if planned and planned[0] in BEFORE_SENDING:
             call.has_crossed_sent = True
-            self._gate.cross(call, Phase.SENT, *self._gate.desks[request.provider].circumstances(request))
+            self._gate.cross(call, Phase.SENT, *self._gate.when_sent(request))
 
     def saw(self, message: dict[str, Any]) -> None:
         """Its outcome has come to the caller, or its time-out."""

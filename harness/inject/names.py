@@ -13,6 +13,8 @@ from harness.model.wire import Request
 from harness.model.workflow import Workflow
 
 STRAY_SUBJECT = "stray"
+LOOKED_INTO_WHEN_SENT = Purpose.UNDO
+"""At `sent`, circumstances decide a fault of an undo only (an outside actor may undo first); for others they are not looked into."""
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
 
 

@@ -16,6 +16,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Literal, NoReturn
 
+from harness.inject.names import LOOKED_INTO_WHEN_SENT
 from harness.inject.world import World
 from harness.model.boundary import OBSERVING, Phase, Purpose
 from harness.model.cell import LATE_NS, SECOND_NS
@@ -29,6 +30,7 @@ HOP_NS = 1_000_000
 WRITE_NS = 100_000
 """One ledger commit: 0.1 ms."""
 CALL_TIMEOUT_NS = 5 * SECOND_NS
+CLOCK_READS_MAX = 1_000_000
 DEAD_CALLS_MAX = 100
 """How often a dead incarnation is told so. One that catches whatever is raised is then left where it stands, for good."""
 
@@ -54,6 +56,10 @@ class Dead(BaseException):
     """Raised into code of an incarnation that is dead and still tries to act."""
 
 
+_commit = sqlite3.Connection.commit
+_rollback = sqlite3.Connection.rollback
+
+
 class BoundaryConnection(sqlite3.Connection):
     """A worker's store connection. A commit that changes something is three boundaries: before, in and after."""
 
@@ -64,10 +70,10 @@ class BoundaryConnection(sqlite3.Connection):
         handles = self.handles
         changes = self.total_changes
         if handles is None or changes == self._changes_seen:
-            super().commit()
+            _commit(self)
             return
         self._changes_seen = changes
-        handles.commit(self, super().commit, super().rollback)
+        handles.commit(self)
 
     def rollback(self) -> None:
         self._drop_claims()
@@ -137,7 +143,11 @@ class SimHandles:
     # -- time and people ----------------------------------------------------------------------------------------------------
 
     def now_ns(self) -> int:
-        return self.world.now
+        world = self.world
+        world.clock_reads += 1
+        if world.clock_reads > CLOCK_READS_MAX:  # time stands still for one who waits for it without sleeping
+            world.cut("busy-wait")
+        return world.now
 
     def sleep_ns(self, duration_ns: int) -> None:
         self._alive("sleep")
@@ -178,38 +188,33 @@ class SimHandles:
         self._write = (subject, label, "")
 
     def claim(self, claim: Claim) -> None:
-        self._alive("claim")
+        if self.dead:
+            self._alive("claim")
         self._claims.append(claim)
 
-    def commit(self, connection: BoundaryConnection, commit: Callable[[], None], rollback: Callable[[], None]) -> None:
+    def commit(self, connection: BoundaryConnection) -> None:
         """One ledger transaction: before, in, after; the store's faults; claims count only when it has committed."""
-        self._alive("commit")
+        if self.dead:
+            self._alive("commit")
         if self.silent:
-            commit()
+            _commit(connection)
             return
         base, subject, before, after = self._name_write()
         cross = self.world.cross
-        fault = (
-            cross(self, f"{base}/{before.value}", before, Purpose.WRITE, "", subject)
-            if before is not Phase.ACKNOWLEDGED
-            else None
-        )
-        if fault is not None:
-            self._store_fails(connection, f"{base}/{before.value}", fault, rollback)
-        inside = (
-            f"{base}/{Phase.IN_COMMIT.value}"
-            if before is Phase.BEFORE_COMMIT
-            else f"{base}.{_inside(before)}/in-commit"
-        )
-        fault = cross(self, inside, Phase.IN_COMMIT, Purpose.WRITE, "", subject)
+        if before is not _ACKNOWLEDGED:
+            fault = cross(self, base + _AT[before], before, _WRITE, "", subject)
+            if fault is not None:
+                self._store_fails(connection, base + _AT[before], fault)
+        inside = base + _INSIDE[before]
+        fault = cross(self, inside, _IN_COMMIT, _WRITE, "", subject)
         if fault is not None and fault is not Fault.COMMIT_UNACKNOWLEDGED:
-            self._store_fails(connection, inside, fault, rollback)
-        commit()
+            self._store_fails(connection, inside, fault)
+        _commit(connection)
         self.world.now += WRITE_NS
         self._wrote(base)
         if fault is not None:
-            self._store_fails(connection, inside, fault, rollback)
-        cross(self, f"{base}/{after.value}", after, _purpose_after(after, subject), "", subject)
+            self._store_fails(connection, inside, fault)
+        cross(self, base + _AT[after], after, _purpose_after(after, subject), "", subject)
 
     def _name_write(self) -> tuple[str, str, Phase, Phase]:
         named, self._write = self._write, None
@@ -228,26 +233,25 @@ class SimHandles:
     _last_call = ""
 
     def _wrote(self, base: str) -> None:
-        world = self.world
-        world.recorder.add(world.now, self.worker, "wrote", base)
+        world, worker = self.world, self.worker
+        add, now = world.add, world.now
+        add(now, worker, "wrote", base)
         for claim in self._claims:
             data = {"subject": claim.subject, "to": claim.state, "was": claim.was}
             if claim.resolution:
                 data["resolution"] = claim.resolution
             if claim.reason:
                 data["reason"] = claim.reason
-            world.recorder.add(world.now, self.worker, "claimed", claim.subject, data)
+            add(now, worker, "claimed", claim.subject, data)
         self._claims.clear()
 
-    def _store_fails(
-        self, connection: BoundaryConnection, where: str, fault: Fault, rollback: Callable[[], None]
-    ) -> NoReturn:
+    def _store_fails(self, connection: BoundaryConnection, where: str, fault: Fault) -> NoReturn:
         self.world.fired(where, fault)
         self._claims.clear()
         if fault in (Fault.COMMIT_UNACKNOWLEDGED, Fault.COMMIT_LOST, Fault.STORE_CONNECTION_LOST):
             connection.close_underneath()
         else:
-            rollback()
+            _rollback(connection)
         raise sqlite3.OperationalError(_STORE_ERRORS[fault])
 
     def drop_claims(self) -> None:
@@ -264,12 +268,22 @@ class SimHandles:
     # -- calls --------------------------------------------------------------------------------------------------------------
 
     def call(self, request: Request) -> Reply:
-        self._alive("call")
+        if self.dead:
+            self._alive("call")
         return _Call(self, request).run()
 
 
-def _inside(before: Phase) -> str:
-    return "intent" if before is Phase.BEFORE_INTENT else "record"
+_AT = {phase: f"/{phase.value}" for phase in Phase}
+"""Phase -> the end of its boundary's path. Enum members look their values up by attribute, which costs more than a dict."""
+_INSIDE = {
+    Phase.BEFORE_COMMIT: "/in-commit",
+    Phase.BEFORE_INTENT: ".intent/in-commit",
+    Phase.ACKNOWLEDGED: ".record/in-commit",
+}
+_PURPOSES = {purpose: purpose.value for purpose in Purpose}
+_ACKNOWLEDGED, _IN_COMMIT, _SENT, _DELIVERED = Phase.ACKNOWLEDGED, Phase.IN_COMMIT, Phase.SENT, Phase.DELIVERED
+_WRITE, _APPROVE, _LOOKED_INTO = Purpose.WRITE, Purpose.APPROVE, LOOKED_INTO_WHEN_SENT
+_OK = "ok"
 
 
 def _purpose_after(after: Phase, subject: str) -> Purpose:
@@ -299,9 +313,9 @@ class _Call:
             self.cross(Phase.INTENT_RECORDED)
         if request.not_after_ns and world.now > request.not_after_ns:
             return self.fail("deadline-passed")
-        world.recorder.add(world.now, handles.worker, "call-sent", self.base, self.described())
-        key_seen, stands = self.desk.circumstances(request)
-        fault = self.cross(Phase.SENT, key_seen, stands)
+        world.add(world.now, handles.worker, "call-sent", self.base, self.described())
+        key_seen, stands = self.desk.circumstances(request) if request.purpose is _LOOKED_INTO else (False, False)
+        fault = self.cross(_SENT, key_seen, stands)
         world.now += HOP_NS
         if fault is not None and not handles.dying:
             early = self.on_the_way(fault)
@@ -316,26 +330,26 @@ class _Call:
         return self.answered(reply)
 
     def described(self) -> dict[str, Any]:
-        request = self.request
+        provider, action, purpose, operation, target, params, key, not_after, fence, approval = self.request
         return {
             "call": self.base,
-            "operation": request.operation,
-            "provider": request.provider,
-            "action": request.action,
-            "purpose": request.purpose.value,
-            "target": request.target,
-            "key": request.key,
-            "params": request.params,
-            "not_after": request.not_after_ns,
-            "fence": request.fence,
-            "approval": request.approval,
+            "operation": operation,
+            "provider": provider,
+            "action": action,
+            "purpose": _PURPOSES[purpose],
+            "target": target,
+            "key": key,
+            "params": params,
+            "not_after": not_after,
+            "fence": fence,
+            "approval": approval,
         }
 
     def cross(self, phase: Phase, key_seen: bool = False, stands: bool = False) -> Fault | None:
         request = self.request
         return self.world.cross(
             self.handles,
-            f"{self.base}/{phase.value}",
+            self.base + _AT[phase],
             phase,
             request.purpose,
             request.provider,
@@ -424,7 +438,7 @@ class _Call:
         if handles.after_reply is not None:
             strike, handles.after_reply = handles.after_reply, None
             strike()
-        self.world.recorder.add(self.world.now, handles.worker, "caller-saw", self.base, seen)
+        self.world.add(self.world.now, handles.worker, "caller-saw", self.base, seen)
         handles._last_call = self.base
         if self.request.purpose is Purpose.APPROVE:
             self.cross(Phase.ACKNOWLEDGED, *self.desk.circumstances(self.request))

@@ -22,7 +22,7 @@ _TO_RECONCILE = frozenset(
 )
 _AT_REST = frozenset({State.PREPARED, State.VERIFIED, State.RECONCILED, State.COMPENSATED, State.IRREVERSIBLE_EFFECT})
 """States in which an operation waits for nothing of its own; PREPARED waits for what blocks it."""
-_LIMITS = frozenset({"crossings", "virtual-time"})
+_LIMITS = frozenset({"crossings", "virtual-time", "busy-wait"})
 """Reasons for which a run is cut short that mean: it never came to rest."""
 
 Finding = tuple[str, str, tuple[int, ...]]

@@ -459,7 +459,9 @@ class Run:
                 if not body.dead:
                     body.parent = getcurrent()
                     self._unwind(body)
+            agent.greenlets.clear()
         self.agents.clear()
+        self.world.release()
 
     def _unwind(self, body: greenlet) -> None:
         """Let its clean-up run. It may fail in any way, or catch the end and go on until it is left where it stands."""

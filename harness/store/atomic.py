@@ -30,8 +30,10 @@ def write_whole(path: Path, content: bytes | str) -> None:
 
 def unwritable(path: Path, error: OSError) -> EnvironmentMissing:
     """The message for a place that cannot be written."""
+    is_file = isinstance(error, (FileExistsError, NotADirectoryError))
+    why = "there is a file where a folder should be" if is_file else error.strerror or str(error)
     return EnvironmentMissing(
-        f"Cannot write {path}: {error.strerror or error}.",
-        where=str(path.parent),
+        f"Cannot write {path}: {why}.",
+        where=str(path.absolute()),
         next_step="Name another folder with --out DIR, or make this one writable and give it room.",
     )

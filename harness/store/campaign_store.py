@@ -1,7 +1,8 @@
 """The state of a campaign in one SQLite file: what it is, and one row for each finished run. An interrupted campaign resumes from it.
 
-Rows and histories are kept in step: a row is written after its history, and on resuming, bytes of histories that no row speaks of
-(a killed campaign leaves some, the last perhaps torn) are cut off. So nothing is lost that has a row, and no run is kept twice.
+Rows and histories are kept in step: a row is written after its history, and on resuming, what stands in a file of histories after
+the last run that has a row (a killed campaign leaves some, the last perhaps torn) is cut off. So nothing is lost that has a row, and
+no run is kept twice, but for one that could not be judged: its history stays.
 """
 
 from __future__ import annotations

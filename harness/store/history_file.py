@@ -23,7 +23,7 @@ from harness.model.plain import scenario_from_plain
 from harness.model.workflow import Scenario
 from harness.store.atomic import unwritable
 
-_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE
 HISTORY_BYTES_MAX = 200 * 1024 * 1024
 _GZIP = 31
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -49,7 +49,7 @@ def encode(history: History, header: bytes | None = None) -> bytes:
     """The whole history. `header` saves encoding the same header again."""
     dumps = orjson.dumps
     lines = [header if header is not None else encode_header(history.header)]
-    lines += [dumps(event, default=_plain, option=_OPTIONS) for event in history.events]
+    lines += [dumps(tuple(event), _plain, _OPTIONS) for event in history.events]
     return b"".join(lines)
 
 

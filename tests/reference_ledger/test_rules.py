@@ -33,7 +33,8 @@ def record(name: str = "charge", state: State = State.OUTCOME_UNKNOWN, **fields:
 
 def flow(*records: Record, cancelled: int = 0, failed: int = 0) -> Flow:
     workflow = Workflow("w", tuple(r.op for r in records if not r.is_undo))
-    return Flow(workflow, WorkflowState.RUNNING, 1, NOW, cancelled, failed, {r.id: r for r in records})
+    by_id = {r.id: r for r in records}
+    return Flow(workflow, WorkflowState.RUNNING, 1, lease_until=NOW, cancelled=cancelled, failed=failed, records=by_id)
 
 
 def traits(cell: str) -> ProviderTraits:
@@ -42,7 +43,9 @@ def traits(cell: str) -> ProviderTraits:
 
 
 def found(*standing: bool, pending: bool = False) -> Reply:
-    return Reply(found=tuple(FoundRecord("payment-1", "charge", "charge", is_standing, pending) for is_standing in standing))
+    return Reply(
+        found=tuple(FoundRecord("payment-1", "charge", "charge", is_standing, pending) for is_standing in standing)
+    )
 
 
 # --- identity and sending ------------------------------------------------------------------------------------------
@@ -291,9 +294,7 @@ def test_among_the_free_the_last_is_undone_first() -> None:
     assert RULES.undo_next(flow(*waiting), waiting) is waiting[2]
 
 
-@pytest.mark.parametrize(
-    "state", [State.COMPENSATION_REQUIRED, State.COMPENSATING, State.VERIFIED, State.COMPENSATED]
-)
+@pytest.mark.parametrize("state", [State.COMPENSATION_REQUIRED, State.COMPENSATING, State.VERIFIED, State.COMPENSATED])
 def test_an_undo_waits_for_those_that_must_come_before_it(state: State) -> None:
     before = record("a", state, op=operation("a", must_compensate_before=("c",)))
     others = [record(name, State.COMPENSATION_REQUIRED) for name in ("b", "c")]

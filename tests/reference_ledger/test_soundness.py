@@ -6,18 +6,20 @@ recovery paths are too. The three differ in key, look-up and lateness.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
 
 from harness.candidates.loading import REFERENCE
-from harness.explore.singles import Planned, Singles, SiteFacts
+from harness.explore.singles import Abilities, Planned, Singles, SiteFacts
 from harness.model.cell import ALL_CELLS, Cell
+from harness.model.event import History
 from harness.model.lifecycle import TERMINALS, TRANSITIONS, State
 from harness.model.schedule import Schedule
-from harness.selftest.hunt import look_at, make_bench
-from tests.rigs.simulated import bad_verdicts, claims, effects, end_of, play
+from harness.rigs.simulation import SimulationRig
+from reference_ledger import factory
+from tests.rigs.simulated import bad_verdicts, claims, effects, end_of, play, scenario_of
 
 DEEP = tuple(map(Cell.parse, ("honoured.authoritative.late", "expires.eventual.prompt", "ignored.absent.late")))
 RUNS_MIN = 120
@@ -33,31 +35,36 @@ class Swept:
     bugs_reached: int = 0
     moves: set[tuple[str, str]] = field(default_factory=set)
 
+    def add(self, history: History) -> None:
+        """One more run."""
+        self.runs_count += 1
+        self.bad += [
+            f"{history.header.schedule}: {v.guarantee} {v.outcome}: {v.explanation}" for v in bad_verdicts(history)
+        ]
+        self.bugs_reached += len(history.of_kind("bug-reached"))
+        self.moves.update((str(e.data["was"]), str(e.data["to"])) for e in history.of_kind("claimed"))
+
 
 def sweep(cell: Cell, *, rounds: int) -> Swept:
     """Run and judge the singles of `pair` in this cell."""
-    bench = make_bench(REFERENCE, "pair", str(cell))
-    base = Schedule("pair", bench.scenario.seed, (), cell)
+    candidate, scenario = factory(), scenario_of("pair")
+    rig = SimulationRig(candidate, scenario, REFERENCE, cell)
+    abilities = Abilities(candidate.traits.verbs, has_leases=candidate.traits.lease_ns > 0)
+    singles = Singles(scenario, rig.cells, Schedule("pair", scenario.seed, (), cell), abilities)
     swept = Swept()
 
-    def ran(plan: list[Planned]) -> Iterator[tuple[Planned, dict[str, SiteFacts]]]:
+    def ran(plan: list[Planned]) -> Iterator[tuple[Planned, Mapping[str, SiteFacts]]]:
         for planned in plan:
-            caught, history, sites = look_at(bench, planned.schedule)
-            swept.runs_count += 1
-            swept.bad += [f"{planned.schedule}: {v.guarantee} {v.outcome}: {v.explanation}" for v in caught.verdicts]
-            swept.bugs_reached += caught.reached
-            swept.moves.update((str(e.data["was"]), str(e.data["to"])) for e in history.of_kind("claimed"))
-            yield planned, sites
+            run = rig.run(planned.schedule)
+            swept.add(run.history)
+            yield planned, run.sites
 
-    try:
-        singles = Singles(bench.scenario, bench.rig.cells, base, bench.abilities)
-        ((_, sites),) = ran([singles.control()])
-        first = list(ran(singles.first_round(sites)))
-        if rounds == 2:
-            for _ in ran(singles.second_round(first)):
-                pass
-    finally:
-        bench.close()
+    ((_, sites),) = ran([singles.control()])
+    first = list(ran(singles.first_round(sites)))
+    if rounds == 2:
+        for _ in ran(singles.second_round(first)):
+            pass
+    rig.close()
     return swept
 
 
@@ -98,7 +105,9 @@ LOST = "pair/first/attempt-1/sent=lost-request"
 def test_exactly_once_is_promised_only_where_the_cell_allows_it(cell: Cell) -> None:
     """A request that vanished is sent again where a key or a proved absence makes that safe, and nowhere else."""
     history = play(f"pair:seed=0:cell={cell}:{LOST}")
-    sends = [e.where for e in history.of_kind("call-sent") if e.data["action"] == "charge" and e.data["purpose"] == "effect"]
+    sends = [
+        e.where for e in history.of_kind("call-sent") if e.data["action"] == "charge" and e.data["purpose"] == "effect"
+    ]
     is_safe = cell.absence_can_be_proved or cell.key.value != "ignored"
     assert len(sends) == (2 if is_safe else 1)
     assert end_of(history)[0] == ("COMPLETED" if is_safe else "UNKNOWN")

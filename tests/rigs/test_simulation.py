@@ -154,6 +154,13 @@ def sleeping(handles: Handles) -> None:
         handles.sleep_ns(SECOND_NS)
 
 
+def waiting(handles: Handles) -> None:
+    """Asks the clock again and again, without letting time pass."""
+    until = handles.now_ns() + 1
+    while handles.now_ns() < until:
+        pass
+
+
 def stubborn(act: Callable[[Handles], None], handles: Handles) -> None:
     """Does it again and again, whatever happens."""
     caught: list[BaseException] = []
@@ -172,10 +179,11 @@ LIMITED = replace(PAIR, limits=Limits(crossings_max=50, virtual_time_max_ns=100 
     [
         (calling, "crossings"),
         (sleeping, "virtual-time"),
+        (waiting, "busy-wait"),
         (partial(stubborn, calling), "crossings"),
         (partial(stubborn, sleeping), "virtual-time"),
     ],
-    ids=["calls", "sleeps", "calls whatever happens", "sleeps whatever happens"],
+    ids=["calls", "sleeps", "waits for the clock", "calls whatever happens", "sleeps whatever happens"],
 )
 def test_a_run_without_an_end_is_cut_short_and_says_why(act: Callable[[Handles], None], limit: str) -> None:
     history = history_of(act, LIMITED)
@@ -365,3 +373,4 @@ def test_a_candidate_that_exits_ends_its_worker_and_not_the_campaign() -> None:
 
     (died,) = history_of(act).of_kind("worker-died")
     assert died.data["cause"] == "error in work: SystemExit: 3"
+

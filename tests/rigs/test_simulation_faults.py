@@ -405,7 +405,7 @@ def test_a_zombie_is_paused_while_another_takes_over_and_goes_on_afterwards(faul
     assert {e.actor for e in between if e.actor.startswith("w")} == {lost.data["taken_by"]} == {"w2"}
     assert between[0].time_ns - paused.time_ns >= history.header.traits["lease_ns"]
     assert {e.actor for e in (paused, lost, resumed)} == {"w1"}
-    assert not [e for e in after(history, resumed, "wrote") + after(history, resumed, "effect")]
+    assert not after(history, resumed, "wrote") + after(history, resumed, "effect")
 
 
 def test_a_zombie_that_waits_for_an_answer_gets_it_when_it_goes_on() -> None:
@@ -438,7 +438,7 @@ def test_a_clock_jump_lets_leases_approvals_and_keys_run_out() -> None:
     assert jumped.data["by_ns"] == JUMP_NS
     traits = history.header.traits
     approver = scenario_of("pair").approver
-    assert JUMP_NS > max(traits["lease_ns"], approver.valid_ns, 24 * 3600 * SECOND_NS)
+    assert max(traits["lease_ns"], approver.valid_ns, 24 * 3600 * SECOND_NS) < JUMP_NS
     following = history.events[jumped.index + 1]
     assert following.time_ns - jumped.time_ns >= JUMP_NS
     assert saw(history, ASKED).data["code"] == "deadline-passed"

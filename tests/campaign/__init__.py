@@ -1,0 +1,1 @@
+"""Campaigns: what is run, what is kept, what a selection means."""

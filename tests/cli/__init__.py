@@ -1,0 +1,1 @@
+"""The command, as a person at a shell or a build server meets it."""

@@ -1,0 +1,1 @@
+"""The alarm rings, and says so when it would not."""
