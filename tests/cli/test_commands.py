@@ -68,7 +68,7 @@ def test_a_catalogue_fits_the_terminal(knownstate: Command) -> None:
 
 
 def test_help_names_every_command_and_every_exit_code(knownstate: Command) -> None:
-    said = knownstate("--help").out
+    said = " ".join(knownstate("--help").out.split())
     assert all(name in said and text in said for name, text in COMMANDS.items())
     assert all(f"{code} " in said for code in (0, 1, 2, 3, 4, 5, 130))
 
@@ -214,17 +214,11 @@ def test_every_way_of_replaying_gives_the_same_run(knownstate: Command, bundle: 
         (bundle / "tiny.scenario.yaml", "-c", TWIN),
         shlex.split((bundle / "REPLAY.txt").read_text())[2:],
     ]
-    bundle.joinpath("tiny.scenario.yaml").write_text((bundle / "tiny.scenario.yaml").read_text())
-    found = [data(knownstate("replay", *way, "--json").out) for way in _existing(ways, bundle)]
+    found = [data(knownstate("replay", *way, "--json").out) for way in ways]
     assert {row["outcome"] for row in found} == {"violated"}
     assert len({row["trace"] for row in found}) == 1
     judged = data(knownstate("judge", bundle / "history.jsonl", "--json").out)
     assert judged == found[0]
-
-
-def _existing(ways: list[Any], bundle: Path) -> list[Any]:
-    pinned = next(bundle.glob("*.scenario.yaml"))
-    return [(pinned, *way[1:]) if str(way[0]).endswith("tiny.scenario.yaml") else way for way in ways]
 
 
 @pytest.mark.slow
@@ -253,12 +247,12 @@ def test_a_whole_campaign_is_judged_again_with_the_same_verdicts(knownstate: Com
     assert again.pop("tiny:seed=0:") == "holds"
     assert again == {row["schedule"]: row["outcome"] for row in result["rows"]}
     assert said.code == 1
-    assert knownstate("judge", "out").out.splitlines()[-1] == "70 runs: " + _counts(again)
+    assert knownstate("judge", "out").out.splitlines()[-1] == _counts(again)
 
 
 def _counts(outcomes: dict[str, str]) -> str:
     holds = list(outcomes.values()).count("holds") + 1
-    return f"{holds} holds, {len(outcomes) + 1 - holds} violated"
+    return f"{len(outcomes) + 1} runs: {holds} holds, {len(outcomes) + 1 - holds} violated"
 
 
 @pytest.mark.slow
