@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import TextIO
 
 from harness import __version__
 
@@ -87,12 +86,12 @@ def _listen_to_nobody() -> None:
             os.fstat(descriptor)
         except OSError:  # else the next file we open would be stdout
             os.open(os.devnull, os.O_RDWR)
-    sys.stdout, sys.stderr = _open(1, sys.stdout), _open(2, sys.stderr)
+    sys.stdout, sys.stderr = _open(1), _open(2)
 
 
-def _open(descriptor: int, before: TextIO | None) -> TextIO:
+def _open(descriptor: int) -> io.TextIOWrapper:
     raw = _Pipe(descriptor, "w", closefd=False)
-    encoding = before.encoding if before is not None else "utf-8"
+    encoding = getattr(sys.stdout, "encoding", "utf-8")
     is_prompt = descriptor == 2 or raw.isatty()
     errors = "backslashreplace"  # a letter the terminal does not have is no reason to fail
     return io.TextIOWrapper(io.BufferedWriter(raw), encoding=encoding, errors=errors, line_buffering=is_prompt)

@@ -142,6 +142,8 @@ def _left_out(campaign: Campaign, not_run: int) -> list[str]:
         said.append(
             f"{len(singles.beyond)} boundaries are reached only with two faults before them: left to deeper exploration."
         )
+    if campaign.options.skip_recovery_paths and not campaign.scenario.schedule:
+        said.append("Boundaries on recovery paths were left out (--skip-recovery-paths).")
     if campaign.scenario.faults and not campaign.scenario.schedule:
         said.append(
             f"The scenario allows {len(campaign.scenario.faults)} kinds of fault: {', '.join(sorted(campaign.scenario.faults))}."

@@ -36,6 +36,8 @@ class Options:
     cell: Cell | None = None
     rig: str = "simulation"
     resume: bool = False
+    skip_recovery_paths: bool = False
+    """No second round, and so nothing to discover: only what is selected is run."""
 
     def __post_init__(self) -> None:
         index, count = self.shard

@@ -132,6 +132,8 @@ class Campaign:
             return
         first = self._not_excluded(first)
         self._round(first, frozenset(self.singles.variants), progress)
+        if self.options.skip_recovery_paths:
+            return
         self._run([p.schedule for p in first], frozenset(self.singles.variants), progress)
         if self._why_stop():
             return

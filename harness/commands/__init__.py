@@ -63,3 +63,5 @@ def cli() -> None:
     from harness.rooms import check_rooms
 
     check_rooms()
+    for room in ("fakes", "reference_ledger", "scenarios"):
+        import_module(room)  # now: a candidate's folder comes first on the path, and may have folders of these names

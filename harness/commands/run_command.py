@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     help="Report only schedules in which BOUNDARY=FAULT matches (shell pattern or part of it; repeatable).",
 )
 @click.option("--exclude", multiple=True, metavar="PATTERN", help="Never run schedules that match (repeatable).")
+@click.option(
+    "--skip-recovery-paths",
+    is_flag=True,
+    help="Only boundaries of the sound path. With --only or --shard, nothing else is run then.",
+)
 @click.option("--max-schedules", type=click.IntRange(1), help="Stop after so many schedules.")
 @click.option(
     "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Begin no schedule after so long."
@@ -87,6 +92,7 @@ def command(
     cell: str,
     only: tuple[str, ...],
     exclude: tuple[str, ...],
+    skip_recovery_paths: bool,
     max_schedules: int | None,
     max_time: float | None,
     max_failures: int | None,
@@ -125,6 +131,7 @@ def command(
         cell=base.cell,
         rig=rig,
         resume=resume,
+        skip_recovery_paths=skip_recovery_paths,
     )
     if dry_run:
         return _dry_run(named, candidate, options, as_json)

@@ -38,8 +38,4 @@ def rank_of(guarantee: str) -> int:
 
 def most_telling_first(verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
     """Violated ones first, in the order above, then the rest."""
-    return tuple(
-        sorted(
-            verdicts, key=lambda v: (v.outcome is not Outcome.VIOLATED, rank_of(v.guarantee), v.guarantee)
-        )
-    )
+    return tuple(sorted(verdicts, key=lambda v: (v.outcome is not Outcome.VIOLATED, rank_of(v.guarantee), v.guarantee)))

@@ -7,9 +7,7 @@ all and one run is read from its offset.
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -211,11 +209,11 @@ class Part:
         member = pack.compress(data) + pack.flush()
         try:
             offset = self._file.tell()
-            written = self._file.write(member)
+            written = 0
+            while written < len(member):  # a full disk takes a part first, and says so only of the rest
+                written += self._file.write(member[written:])
         except OSError as error:
             raise unwritable(self.path, error) from error
-        if written != len(member):
-            raise unwritable(self.path, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         return offset, len(member)
 
     def close(self) -> None:

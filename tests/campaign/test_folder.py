@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,8 @@ from harness.judge.judge import judge
 from harness.model.errors import EnvironmentMissing, UsageError
 from harness.model.result import CampaignResult
 from harness.model.verdict import overall
-from harness.store.history_file import hash_of, read, read_all, scenario_of
-from tests.campaign.stage import TWIN, explored
+from harness.store.history_file import encode, hash_of, read, read_all, scenario_of
+from tests.campaign.stage import LOST, TWIN, explored, tiny
 
 pytestmark = pytest.mark.slow
 README = Path(__file__).parents[2] / "reports" / "README.md"
@@ -86,10 +87,6 @@ def test_strangers_files_in_the_folder_stay(tmp_path: Path) -> None:
 
 
 def test_a_history_does_not_depend_on_where_the_scenario_lies_or_what_it_expects(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from tests.campaign.stage import LOST, tiny
-
     one = explored(tmp_path / "one", max_schedules=1)
     two = explored(tmp_path / "two", scenario=replace(tiny(f"schedule: {LOST}\n"), path="/elsewhere/x.yaml"))
     first, second = _members(Path(one.out))[0], _members(Path(two.out))[0]
@@ -115,6 +112,4 @@ def test_a_report_that_cannot_be_written_is_known_before_the_campaign(place: str
 
 
 def _members(folder: Path) -> list[bytes]:
-    from harness.store.history_file import encode
-
     return [encode(history) for part in sorted(folder.glob("histories/*")) for history in read_all(part)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from harness.campaign.options import Options
 from harness.model.errors import UsageError
 from harness.model.result import CampaignResult
 from harness.model.schedule import Schedule
+from harness.model.workflow import Expectation
+from harness.store.history_file import read_all
 from tests.campaign.stage import LOST, TWIN, explored, lines, matching, tiny
 
 pytestmark = pytest.mark.slow
@@ -57,6 +60,15 @@ def test_what_is_excluded_is_never_run(tmp_path: Path) -> None:
     assert not matching(found.rows, "=crash")
     assert found.coverage.total > found.coverage.explored
     assert len(_stored(out)) == len(found.rows) + 1, "the control run and what is reported, nothing else"
+
+
+def test_without_recovery_paths_nothing_is_run_but_what_is_selected(whole: CampaignResult, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    found = explored(out, only=("*=lost-response",), skip_recovery_paths=True)
+    assert lines(found.rows) == [line for line in matching(whole.rows, "=lost-response") if "," not in line]
+    assert len(_stored(out)) == len(found.rows) + 1
+    assert (found.coverage.rounds, found.exit_code) == (1, 0)
+    assert any("recovery paths were left out" in sentence for sentence in found.coverage.left_out)
 
 
 def test_nothing_selected_is_an_outcome_of_its_own(tmp_path: Path) -> None:
@@ -107,12 +119,8 @@ def test_a_pinned_scenario_makes_the_control_run_and_the_pinned_one(tmp_path: Pa
 
 @pytest.mark.parametrize(("candidate", "code"), [(TWIN, 0), ("reference_ledger:factory", 1)])
 def test_a_pinned_scenario_that_expects_a_violation_succeeds_by_one(tmp_path: Path, candidate: str, code: int) -> None:
-    pinned = tiny(f"schedule: {LOST}\n".replace("expect: holds", ""))
-    from dataclasses import replace
-
-    from harness.model.workflow import Expectation
-
-    found = explored(tmp_path / "out", candidate, replace(pinned, expect=Expectation.VIOLATION))
+    pinned = replace(tiny(f"schedule: {LOST}\n"), expect=Expectation.VIOLATION)
+    found = explored(tmp_path / "out", candidate, pinned)
     assert found.exit_code == code
 
 
@@ -137,6 +145,4 @@ def _parsed(line: str) -> Schedule:
 
 
 def _stored(out: Path) -> list[bytes]:
-    from harness.store.history_file import read_all
-
     return [history.header.schedule.encode() for part in out.glob("histories/*") for history in read_all(part)]

@@ -7,11 +7,11 @@ Here: running, judging and counting. Never here: what a number should be.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from harness.candidates.contract import Candidate
 from harness.candidates.engines import durastep
-from harness.explore.singles import Planned, Singles
+from harness.explore.singles import Abilities, Planned, Singles
 from harness.judge.judge import judge
 from harness.model.cell import Cell
 from harness.model.event import History
@@ -24,8 +24,6 @@ from harness.scenario_files import find, load
 
 SCENARIO = "pair"
 CELLS = ("honoured.authoritative.prompt", "ignored.authoritative.prompt", "ignored.absent.late")
-NO_VERB = frozenset({Fault.CANCEL})
-"""Faults that call a verb durastep does not have: they would judge the adapter, not the engine."""
 FORMS: dict[str, Callable[[], Candidate]] = {"factory": durastep.factory, "keyed": durastep.keyed}
 
 
@@ -47,11 +45,10 @@ class Swept:
 
 def sweep(candidate: Candidate, scenario: Scenario, cell: Cell) -> list[Swept]:
     """Every single fault at every boundary, those of the recovery paths included, without the control run."""
-    allowed = frozenset(fault.value for fault in Fault if fault not in NO_VERB)
-    scenario = replace(scenario, faults=allowed)
     rig = SimulationRig(candidate, scenario, cell=cell)
     base = Schedule(scenario.id, scenario.seed, cell=cell)
-    singles = Singles(scenario, rig.cells, base)
+    abilities = Abilities(candidate.traits.verbs, candidate.traits.lease_ns > 0)
+    singles = Singles(scenario, rig.cells, base, abilities)
     try:
         first = [(planned, rig.run(planned.schedule)) for planned in singles.first_round(rig.run(base).sites)]
         beyond = singles.second_round([(planned, explored.sites) for planned, explored in first])

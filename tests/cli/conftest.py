@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,10 +58,10 @@ def shell(here: Path) -> Command:
     def command(*arguments: object, **options: object) -> Said:
         words = [str(SCRIPT), *map(str, arguments)]
         env = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
-        done = subprocess.run(  # type: ignore[call-overload]  # the options are the caller's
-            words, capture_output=True, text=True, timeout=60, cwd=here, **{"env": env, **options}
-        )
-        assert "Traceback" not in done.stdout + done.stderr
-        return Said(done.returncode, done.stdout, done.stderr)
+        usual: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": env, **options}
+        done = subprocess.run(words, text=True, timeout=60, cwd=here, **usual)
+        said = Said(done.returncode, done.stdout or "", done.stderr)
+        assert "Traceback" not in said.out + said.err
+        return said
 
     return command

@@ -200,7 +200,9 @@ def test_another_seed_gives_other_targets_in_the_same_plan(knownstate: Command) 
 
 @pytest.fixture
 def bundle(knownstate: Command, here: Path) -> Path:
-    assert knownstate("run", OWN, "-c", TWIN, "--out", "out", "--only", "committed=lost-response", "--fail-fast").code == 1
+    assert (
+        knownstate("run", OWN, "-c", TWIN, "--out", "out", "--only", "committed=lost-response", "--fail-fast").code == 1
+    )
     (found,) = (here / "out" / "failures").iterdir()
     return found
 

@@ -116,9 +116,9 @@ def test_the_fixture_without_a_marker_says_what_to_write(folder: pytest.Pytester
 
 
 def test_the_marker_names_a_shipped_scenario(folder: pytest.Pytester) -> None:
-    text = PLAIN_TEST.format(candidate="reference_ledger:factory").replace("one-charge", "commit-then-timeout")
+    text = PLAIN_TEST.format(candidate="reference_ledger:factory").replace("one-charge", "pair")
     folder.makepyfile(text)
-    assert any("[commit-then-timeout/control]" in i for i in collected(folder))
+    assert any("[pair/control]" in i for i in collected(folder))
 
 
 def test_a_scenario_for_another_rig_is_skipped_and_said(folder: pytest.Pytester) -> None:

@@ -373,4 +373,3 @@ def test_a_candidate_that_exits_ends_its_worker_and_not_the_campaign() -> None:
 
     (died,) = history_of(act).of_kind("worker-died")
     assert died.data["cause"] == "error in work: SystemExit: 3"
-

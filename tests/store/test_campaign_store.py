@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -106,8 +107,6 @@ def test_a_damaged_store_is_refused(tmp_path: Path, keep: int) -> None:
 
 
 def test_a_garbled_row_is_refused(tmp_path: Path) -> None:
-    import sqlite3
-
     kept(tmp_path, row("a"))
     connection = sqlite3.connect(tmp_path / "campaign.sqlite")
     connection.execute("UPDATE runs SET sites = 'no json'")

@@ -12,7 +12,17 @@ import pytest
 from harness.model.errors import EnvironmentMissing, UsageError
 from harness.model.event import SCHEMA_VERSION, Event, Header, History
 from harness.store import history_file
-from harness.store.history_file import Part, decode, encode, hash_of, read, read_all, read_member, scenario_of, trace_hash
+from harness.store.history_file import (
+    Part,
+    decode,
+    encode,
+    hash_of,
+    read,
+    read_all,
+    read_member,
+    scenario_of,
+    trace_hash,
+)
 
 HEADER = Header(SCHEMA_VERSION, {"id": "tiny"}, "tiny:seed=0:", 0, "ours:factory", "simulation", {"level": 3})
 HISTORY = History(
