@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.campaign.bench import Bench, BenchSpec, Examined
+from harness.campaign.memory import settle
 from harness.explore.singles import Variant
 from harness.model.errors import HarnessBug, KnownstateError
 from harness.model.schedule import Schedule
@@ -46,6 +47,7 @@ def _start_worker(spec: BenchSpec, folder: str, parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _die_with(parent)
     _bench = Bench(spec, Path(folder) / f"part-{os.getpid()}.jsonl.gz")
+    settle()
     Finalize(None, _bench.close, exitpriority=1)  # a rig may have servers and processes of its own
 
 

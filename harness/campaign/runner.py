@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -92,6 +93,7 @@ class Campaign:
         """
         self.store = CampaignStore(self.folder, self.about(), resume=self.options.resume)
         try:
+            self._clear_state()
             self.engine = Engine(self.spec, self.folder / "histories", self.options.jobs)
             self._old = {line: Examined(**row) for line, row in self.store.done().items()}
             self._explore_and_keep(progress)
@@ -112,9 +114,16 @@ class Campaign:
             raise
         finally:
             self.engine.close()
-            with contextlib.suppress(OSError):  # not there, or a run left something for people to look at
-                (self.folder / "state").rmdir()
+            self._clear_state()
         self._flush()
+
+    def _clear_state(self) -> None:
+        """What rigs keep there while they run, they remove; a campaign that was killed could not."""
+        state = self.folder / "state"
+        for old in state.glob("process-rig-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        with contextlib.suppress(OSError):  # not there, or somebody keeps something of theirs in it
+            state.rmdir()
 
     def _explore(self, progress: Progress) -> None:
         bench = self.engine.bench

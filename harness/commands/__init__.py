@@ -57,8 +57,9 @@ def cli() -> None:
     a known verified state, a protected recovery path, or an explicit unresolved state that cannot silently progress.
 
     \b
-    Exit codes:  0 all hold         1 a violation     2 usage, scenario or contract error
-                 3 inconclusive     4 environment     5 nothing selected   130 interrupted
+    Exit codes:  0 all hold        1 a violation    2 usage, scenario, contract
+                 3 inconclusive    4 environment    5 nothing selected
+                 130 interrupted
     """
     from harness.rooms import check_rooms
 

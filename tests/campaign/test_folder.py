@@ -75,6 +75,13 @@ def test_a_new_campaign_leaves_nothing_of_the_old_one(tmp_path: Path) -> None:
     assert sorted(p.name for p in out.iterdir()) == ["campaign.sqlite", "env.json", "histories"]
 
 
+def test_what_a_killed_campaign_kept_for_its_rig_is_cleared(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (out / "state" / "process-rig-x1" / "run-1").mkdir(parents=True)
+    explored(out, max_schedules=1)
+    assert not (out / "state").exists()
+
+
 def test_strangers_files_in_the_folder_stay(tmp_path: Path) -> None:
     out = tmp_path / "out"
     mine = [out / "notes.txt", out / "failures" / "2024-report.txt", out / "failures" / "001-mine" / "a.txt"]

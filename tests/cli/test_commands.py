@@ -73,6 +73,11 @@ def test_help_names_every_command_and_every_exit_code(knownstate: Command) -> No
     assert all(f"{code} " in said for code in (0, 1, 2, 3, 4, 5, 130))
 
 
+@pytest.mark.parametrize("words", [(), *((name,) for name in COMMANDS)])
+def test_help_fits_80_columns(knownstate: Command, words: tuple[str, ...]) -> None:
+    assert max(map(len, knownstate(*words, "--help").out.splitlines())) <= 80
+
+
 def test_the_help_of_run_explains_every_flag(knownstate: Command) -> None:
     said = knownstate("run", "--help").out
     flags = "seed only exclude max-schedules max-time max-failures fail-fast shard jobs out report dry-run json resume"
