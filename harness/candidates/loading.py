@@ -19,7 +19,7 @@ def load_candidate(spec: str) -> Candidate:
         raise _bad(spec, "it is not of the form module:factory", "For instance --candidate my_ledger:factory.")
     here = str(Path.cwd())
     if here not in sys.path:
-        sys.path.insert(0, here)
+        sys.path.append(here)  # behind everything else: a folder of the user's must not hide a package of ours
     try:
         module = importlib.import_module(module_name)
     except KnownstateError:

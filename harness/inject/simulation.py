@@ -292,6 +292,11 @@ def _purpose_after(after: Phase, subject: str) -> Purpose:
     return Purpose.WRITE
 
 
+def _with_own_params(request: Request) -> Request:
+    provider, action, purpose, operation, target, params, key, not_after, fence, approval = request
+    return Request(provider, action, purpose, operation, target, dict(params), key, not_after, fence, approval)
+
+
 class _Call:
     """One call on its way: from its caller to the provider and back, or not back."""
 
@@ -301,7 +306,7 @@ class _Call:
         self.handles = handles
         self.world = handles.world
         # The parameters are the candidate's own; what it does to them later must change neither evidence nor copies.
-        self.request = request = request._replace(params=dict(request.params))
+        self.request = request = _with_own_params(request)
         self.desk: Any = handles._desks[request.provider]
         self.lost: Fault | None = None
         self.twice = False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fakes.approval.domain import ApprovalQueue
 from fakes.core.endpoint import Endpoint
 from fakes.registry import PROVIDERS
+from harness.candidates.answers import ledger_view
 from harness.inject.crossings import Crossings, Gate
 from harness.inject.live import LiveWorld, ScaledClock
 from harness.inject.messages import Messages
@@ -24,7 +25,6 @@ from harness.inject.world import RunCut
 from harness.model.boundary import Phase
 from harness.model.cell import SECOND_NS
 from harness.model.claim import LedgerView
-from harness.model.errors import CandidateError
 from harness.model.event import History
 from harness.model.fault import Fault
 from harness.model.lifecycle import TERMINALS
@@ -232,12 +232,8 @@ class Run:
         """The candidate's ledger, read by an auditor: a process of its own, which crosses no boundaries."""
         auditor = Agent(self, "auditor", 0, self.rig.take_auditor())
         value = auditor.does("ledger", self.scenario.workflow.id, silent=True)
-        if isinstance(value, dict):
-            return LedgerView(value["workflow"], {name: (s[0], s[1]) for name, s in value["operations"].items()})
-        raise CandidateError(
-            f"The candidate's ledger() answered {value} instead of a LedgerView.",
-            where=f"{self.rig.candidate_name}, schedule {self.schedule}",
-            next_step="ledger(workflow_id) must return a LedgerView with every operation's state and resolution.",
+        return ledger_view(
+            _view(value), f"{self.rig.candidate_name}, schedule {self.schedule}", f"over the wire: {value!r}"[:300]
         )
 
     # -- workers -------------------------------------------------------------------------------------------------------
@@ -287,3 +283,11 @@ def _recording(world: LiveWorld, actor: str) -> Callable[[str, str, Mapping[str,
         world.record(actor, kind, where, data)
 
     return record
+
+
+def _view(value: Any) -> Any:
+    """What came over the channel as the view it was, as far as it has that shape; checking it is the contract's business."""
+    if not isinstance(value, dict) or not isinstance(value.get("operations"), dict):
+        return value
+    operations = {k: tuple(v) if isinstance(v, list) else v for k, v in value["operations"].items()}
+    return LedgerView(value.get("workflow", ""), operations)

@@ -8,6 +8,7 @@ from typing import Any
 from harness.model.event import EVENT_KINDS, Event
 
 NOTHING: Mapping[str, Any] = {}
+_KINDS = frozenset(EVENT_KINDS)
 _make = tuple.__new__
 
 
@@ -26,6 +27,17 @@ class Recorder:
 
     def check(self) -> None:
         """Assert what every history relies on. Called once per run, not per event: the recorder is on the hot path."""
+        events = self.events
+        times = [event[1] for event in events]
+        if (
+            [event[0] for event in events] != list(range(len(events)))
+            or times != sorted(times)
+            or not {event[3] for event in events} <= _KINDS
+        ):
+            self._explain()
+
+    def _explain(self) -> None:
+        """Say which event is wrong; only reached when one is."""
         last = 0
         for index, event in enumerate(self.events):
             assert event.index == index, f"event {index} is numbered {event.index}"

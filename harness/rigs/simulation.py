@@ -24,6 +24,7 @@ from greenlet import GreenletExit, getcurrent, greenlet
 from fakes.approval.domain import ApprovalQueue
 from fakes.core.kernel import Provider
 from fakes.registry import PROVIDERS
+from harness.candidates.answers import ledger_view
 from harness.candidates.contract import Candidate, Unsupported, Worker
 from harness.inject.names import StepNames, owners
 from harness.inject.simulation import CALL_TIMEOUT_NS, BoundaryConnection, Dead, SimHandles
@@ -89,9 +90,9 @@ class SimulationRig:
             self.candidate.prepare(scratch)
             scratch.commit()
             scratch.backup(self._template)
-        except sqlite3.Error as error:
+        except Exception as error:  # a stranger's code
             raise CandidateError(
-                f"The candidate could not prepare an empty store: {error}.",
+                f"The candidate could not prepare an empty store: {type(error).__name__}: {error}.",
                 where=f"{self.candidate_name}.prepare",
                 next_step="prepare(connection) must create its tables on the sqlite3 connection it is given.",
             ) from error
@@ -318,13 +319,7 @@ class Run:
             view = auditor.does("ledger", self.scenario.workflow.id)
         finally:
             handles.silent = False
-        if not isinstance(view, LedgerView):
-            raise CandidateError(
-                f"The candidate's ledger() answered {type(view).__name__} instead of a LedgerView ({auditor.ended or 'no error'}).",
-                where=f"{self.rig.candidate_name}, schedule {self.schedule}",
-                next_step="ledger(workflow_id) must return harness.model.claim.LedgerView with every operation's state and resolution.",
-            )
-        return view
+        return ledger_view(view, f"{self.rig.candidate_name}, schedule {self.schedule}", auditor.ended)
 
     def _auditor(self) -> Agent:
         if self.agents and not self._gone(self.agents[-1]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,8 @@ def encode_header(header: Header) -> bytes:
 
 def encode(history: History, header: bytes | None = None) -> bytes:
     """The whole history. `header` saves encoding the same header again."""
-    dumps = orjson.dumps
     lines = [header if header is not None else encode_header(history.header)]
-    lines += [dumps(tuple(event), _plain, _OPTIONS) for event in history.events]
+    lines += map(_line, map(tuple, history.events))
     return b"".join(lines)
 
 
@@ -55,6 +55,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return list(value)
     return str(value)
+
+
+_line = partial(orjson.dumps, default=_plain, option=_OPTIONS)
+"""One event's line."""
 
 
 def trace_hash(history: History) -> str:

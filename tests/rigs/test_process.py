@@ -266,7 +266,7 @@ def test_an_interrupt_in_the_middle_of_a_run_leaves_nothing_either(tmp_path: Pat
 def test_a_breach_of_contract_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     before = ours_now()
     with (
-        pytest.raises(CandidateError, match=r"ledger\(\) answered None instead of a LedgerView"),
+        pytest.raises(CandidateError, match="answered NoneType instead of a LedgerView"),
         open_rig(f"{CANDIDATES}:ledgerless", tmp_path) as rig,
     ):
         rig.run(line())
