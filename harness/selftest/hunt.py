@@ -67,19 +67,24 @@ def look_at(bench: Bench, schedule: Schedule, predicate: str = "") -> tuple[Caug
     return caught, dict(ran.sites)
 
 
-def hunt(twin: str, candidate: str, scenario: str, cell: str) -> Hunt:
-    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here."""
+def hunt(twin: str, candidate: str, scenario: str, cell: str, predicate: str = "") -> Hunt:
+    """Explore singles, recovery paths included, until a violation. Runs in a process of its own or here.
+
+    With a `predicate` of `harness.judge.triggered` the hunt goes on to the first violating run in which the planted line was reached and
+    the harm is in the world too: the run that shows the planted bug itself, and the one a pin should name.
+    """
     started = time.perf_counter()
     bench = make_bench(candidate, scenario, cell)
     explored, control, schedule = 0, "", ""
     violated: tuple[str, ...] = ()
     try:
-        for planned, caught in _explore(bench, Cell.parse(cell) if cell else None):
+        for planned, caught in _explore(bench, Cell.parse(cell) if cell else None, predicate):
             if planned.fault:
                 explored += 1
             else:
                 control = caught.outcome.value
-            if caught.violated or control != "holds":
+            shown = not predicate or (caught.reached and caught.triggered)
+            if (caught.violated and shown) or control != "holds":
                 schedule, violated = str(planned.schedule), caught.violated
                 break
     finally:
@@ -88,16 +93,16 @@ def hunt(twin: str, candidate: str, scenario: str, cell: str) -> Hunt:
     return Hunt(twin, cell, schedule, violated, explored, milliseconds, control)
 
 
-def _explore(bench: Bench, cell: Cell | None) -> Iterator[tuple[Planned, Caught]]:
+def _explore(bench: Bench, cell: Cell | None, predicate: str) -> Iterator[tuple[Planned, Caught]]:
     scenario = bench.spec.scenario
     singles = Singles(scenario, bench.rig.cells, Schedule(scenario.id, scenario.seed, (), cell), bench.abilities)
     caught, sites = look_at(bench, singles.base)
     yield singles.control(), caught
     ran: list[tuple[Planned, dict[str, SiteFacts]]] = []
     for planned in singles.first_round(sites):
-        caught, sites = look_at(bench, planned.schedule)
+        caught, sites = look_at(bench, planned.schedule, predicate)
         yield planned, caught
         ran.append((planned, sites))
     for planned in singles.second_round(ran):
-        caught, _ = look_at(bench, planned.schedule)
+        caught, _ = look_at(bench, planned.schedule, predicate)
         yield planned, caught

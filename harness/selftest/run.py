@@ -126,7 +126,8 @@ _DEAF = (signal.SIGINT, signal.SIG_IGN)
 
 def _hunt_task(task: tuple[Twin, str]) -> tuple[str, Hunt]:
     twin, cell = task
-    return twin.name, hunt(twin.name, f"reference_ledger.twins:{twin.name}", twin.scenario, cell)
+    predicate = twin.triggered if cell == twin.cell else ""
+    return twin.name, hunt(twin.name, f"reference_ledger.twins:{twin.name}", twin.scenario, cell, predicate)
 
 
 def pin_of(hunts: list[Hunt]) -> Pin:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +45,16 @@ def encode_header(header: Header) -> bytes:
 
 def encode(history: History, header: bytes | None = None) -> bytes:
     """The whole history. `header` saves encoding the same header again."""
-    lines = [header if header is not None else encode_header(history.header)]
-    lines += map(_line, map(tuple, history.events))
-    return b"".join(lines)
+    first = header if header is not None else encode_header(history.header)
+    if not history.events:
+        return first
+    # One call for all events is four times as fast as one for each. A newline is put between them as raw bytes: inside JSON there is
+    # none (in strings it is escaped), so that `,\n,` is always one of ours.
+    woven: list[Any] = [_NEWLINE] * (2 * len(history.events) - 1)
+    woven[0::2] = map(tuple, history.events)
+    return (
+        first + orjson.dumps(woven, default=_plain, option=orjson.OPT_SORT_KEYS)[1:-1].replace(b",\n,", b"\n") + b"\n"
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -57,8 +63,7 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-_line = partial(orjson.dumps, default=_plain, option=_OPTIONS)
-"""One event's line."""
+_NEWLINE = orjson.Fragment(b"\n")
 
 
 def trace_hash(history: History) -> str:
