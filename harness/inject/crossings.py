@@ -27,9 +27,9 @@ from fakes.core.endpoint import Endpoint
 from fakes.core.face import Passage
 from harness.inject.live import LiveWorld
 from harness.inject.messages import BEFORE_SENDING, Messages
-from harness.inject.names import LOOKED_INTO_WHEN_SENT
+from harness.inject.names import LOOKED_INTO_WHEN_SENT, Write
 from harness.inject.world import RunCut
-from harness.model.boundary import OBSERVING, WORKFLOW_SUBJECT, Phase, Purpose
+from harness.model.boundary import OBSERVING, Phase, Purpose
 from harness.model.errors import KnownstateError, ProviderFailure, certainty_of
 from harness.model.wire import FoundRecord, Request
 
@@ -143,7 +143,7 @@ class Crossings:
         self._gate = gate
         self._open: list[Call] = []
         self._last_call = ""
-        self._write: tuple[str, str, Phase] = ("", "", Phase.AFTER_COMMIT)
+        self._write = Write("", "", Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT)
 
     def report(self, message: dict[str, Any]) -> Answer:
         """Record and cross what the worker reports. The worker may be dead when this returns."""
@@ -162,35 +162,24 @@ class Crossings:
 
     def write(self, message: dict[str, Any]) -> None:
         """A transaction is about to be committed."""
-        base, subject, before, after = self._name_write(message["subject"], message["label"])
-        self._write = base, subject, after
-        if before is not Phase.ACKNOWLEDGED:
-            self._cross_write(f"{base}/{before.value}", before, Purpose.WRITE, subject)
+        self._write = write = self.world.names.named_write(message["subject"], message["label"], self._last_call)
+        if write.before is Phase.ACKNOWLEDGED:
+            self._last_call = ""
+        else:
+            self._cross_write(f"{write.base}/{write.before.value}", write.before, Purpose.WRITE, write.subject)
         if self.dead:
             return
-        inside = {Phase.BEFORE_INTENT: ".intent", Phase.ACKNOWLEDGED: ".record"}.get(before, "")
-        self._cross_write(f"{base}{inside}/{Phase.IN_COMMIT.value}", Phase.IN_COMMIT, Purpose.WRITE, subject)
+        self._cross_write(write.inside, Phase.IN_COMMIT, Purpose.WRITE, write.subject)
 
     def wrote(self, message: dict[str, Any]) -> None:
         """It has been committed, and with it what the candidate claimed."""
-        base, subject, after = self._write
-        self.world.record(self.worker, "wrote", base)
+        write = self._write
+        self.world.record(self.worker, "wrote", write.base)
         for claim in message["claims"]:
             data = {"subject": claim["subject"], "to": claim["state"], "was": claim["was"]}
             data.update({name: claim[name] for name in ("resolution", "reason") if claim[name]})
             self.world.record(self.worker, "claimed", claim["subject"], data)
-        self._cross_write(f"{base}/{after.value}", after, _purpose(after, subject), subject)
-
-    def _name_write(self, subject: str, label: str) -> tuple[str, str, Phase, Phase]:
-        names = self.world.names
-        if not label:
-            return names.unnamed_write(), WORKFLOW_SUBJECT, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
-        if label == "intent":
-            return names.intent(subject), subject, Phase.BEFORE_INTENT, Phase.INTENT_RECORDED
-        if label == "record" and self._last_call:
-            base, self._last_call = self._last_call, ""
-            return base, subject, Phase.ACKNOWLEDGED, Phase.RECORDED
-        return names.write(subject, label), subject, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
+        self._cross_write(f"{write.base}/{write.after.value}", write.after, write.purpose_after, write.subject)
 
     def _cross_write(self, where: str, phase: Phase, purpose: Purpose, subject: str) -> None:
         self.world.cross(self, where, phase, purpose, "", subject)
@@ -264,12 +253,6 @@ class Crossings:
     def mark(self, message: dict[str, Any]) -> None:
         """A broken twin says that its planted line ran."""
         self.world.record(self.worker, "bug-reached", "", {"twin": message["twin"]})
-
-
-def _purpose(after: Phase, subject: str) -> Purpose:
-    if after in (Phase.INTENT_RECORDED, Phase.RECORDED):
-        return Purpose.UNDO if subject.startswith("undo.") else Purpose.EFFECT
-    return Purpose.WRITE
 
 
 _REPORTS: dict[str, Callable[[Crossings, dict[str, Any]], Answer | None]] = {

@@ -7,12 +7,19 @@ step it is is decided by the workflow (provider, action, target), not by what th
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from harness.model.boundary import STEP_NAMES, WORKFLOW_SUBJECT, Purpose
+from harness.model.boundary import STEP_NAMES, UNDO_PREFIX, WORKFLOW_SUBJECT, Phase, Purpose
 from harness.model.wire import Request
 from harness.model.workflow import Workflow
 
 STRAY_SUBJECT = "stray"
+INSIDE = {
+    Phase.BEFORE_COMMIT: "/in-commit",
+    Phase.BEFORE_INTENT: ".intent/in-commit",
+    Phase.ACKNOWLEDGED: ".record/in-commit",
+}
+"""Phase before a write -> the end of the path inside its commit."""
 LOOKED_INTO_WHEN_SENT = Purpose.UNDO
 """At `sent`, circumstances decide a fault of an undo only (an outside actor may undo first); for others they are not looked into."""
 _UNSAFE = re.compile(r"[^a-z0-9._-]+")
@@ -26,6 +33,27 @@ def owners(workflow: Workflow) -> dict[tuple[str, str, str], str]:
         if op.undo is not None:
             table[op.provider, op.undo, op.target] = op.undo_id
     return table
+
+
+class Write(NamedTuple):
+    """The names of one ledger transaction: its base path, whose it is, and the phases before and after it."""
+
+    base: str
+    subject: str
+    before: Phase
+    after: Phase
+
+    @property
+    def inside(self) -> str:
+        """The path of the boundary in the commit itself."""
+        return self.base + INSIDE[self.before]
+
+    @property
+    def purpose_after(self) -> Purpose:
+        """After an intention or a record the worker stands in its operation's call; after any other, in its own ledger."""
+        if self.after is Phase.AFTER_COMMIT:
+            return Purpose.WRITE
+        return Purpose.UNDO if self.subject.startswith(UNDO_PREFIX) else Purpose.EFFECT
 
 
 class StepNames:
@@ -66,6 +94,16 @@ class StepNames:
         """The base path of a ledger transaction. The first one with a label carries no number."""
         subject = subject if subject in self._known else WORKFLOW_SUBJECT
         return self._next(subject, _UNSAFE.sub("-", label.lower()).strip("._-") or "write", always=False)
+
+    def named_write(self, subject: str, label: str, last_call: str) -> Write:
+        """A ledger transaction as the candidate named it: the intention before a send, the record of `last_call`, or any other."""
+        if not label:
+            return Write(self.unnamed_write(), WORKFLOW_SUBJECT, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT)
+        if label == "intent":
+            return Write(self.intent(subject), subject, Phase.BEFORE_INTENT, Phase.INTENT_RECORDED)
+        if label == "record" and last_call:
+            return Write(last_call, subject, Phase.ACKNOWLEDGED, Phase.RECORDED)
+        return Write(self.write(subject, label), subject, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT)
 
     def unnamed_write(self) -> str:
         """The base path of a transaction the candidate did not name."""

@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Literal, NoReturn
+from typing import Any, NoReturn
 
+from harness.inject.connection import BoundaryConnection, commit_plainly, rollback_plainly
 from harness.inject.names import LOOKED_INTO_WHEN_SENT
 from harness.inject.world import World
 from harness.model.boundary import OBSERVING, Phase, Purpose
@@ -56,59 +55,6 @@ class Dead(BaseException):
     """Raised into code of an incarnation that is dead and still tries to act."""
 
 
-_commit = sqlite3.Connection.commit
-_rollback = sqlite3.Connection.rollback
-
-
-class BoundaryConnection(sqlite3.Connection):
-    """A worker's store connection. A commit that changes something is three boundaries: before, in and after."""
-
-    handles: SimHandles | None = None
-    _changes_seen = 0
-
-    def commit(self) -> None:
-        handles = self.handles
-        changes = self.total_changes
-        if handles is None or changes == self._changes_seen:
-            _commit(self)
-            return
-        self._changes_seen = changes
-        handles.commit(self)
-
-    def rollback(self) -> None:
-        self._drop_claims()
-        super().rollback()
-        self._changes_seen = self.total_changes
-
-    def close(self) -> None:
-        with suppress(sqlite3.ProgrammingError):  # it may be closed already
-            self._drop_claims()
-        super().close()
-
-    def _drop_claims(self) -> None:
-        if self.handles is not None and self.in_transaction:
-            self.handles.drop_claims()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
-        """End the transaction as a `with` block does. The base class's own goes past `commit` and `rollback` above."""
-        if kind is not None:
-            self.rollback()
-            return False
-        try:
-            self.commit()
-        except sqlite3.Error:
-            with suppress(sqlite3.ProgrammingError):  # the connection may have ended with the commit
-                self.rollback()
-            raise
-        return False
-
-    def close_underneath(self) -> None:
-        """Close as a dying process does: the open transaction is rolled back by the database, by nobody else."""
-        super().close()
-
-
 class SimHandles:
     """What one incarnation is given. See `harness.candidates.contract.Handles`."""
 
@@ -138,7 +84,7 @@ class SimHandles:
         self._connections: list[BoundaryConnection] = []
         self._claims: list[Claim] = []
         self._dead_calls = 0
-        self._write: tuple[str, str, str] | None = None
+        self._write = ("", "")
 
     # -- time and people ----------------------------------------------------------------------------------------------------
 
@@ -185,7 +131,7 @@ class SimHandles:
         return connection
 
     def next_write(self, subject: str, label: str) -> None:
-        self._write = (subject, label, "")
+        self._write = (subject, label)
 
     def claim(self, claim: Claim) -> None:
         if self.dead:
@@ -197,38 +143,29 @@ class SimHandles:
         if self.dead:
             self._alive("commit")
         if self.silent:
-            _commit(connection)
+            commit_plainly(connection)
             return
-        base, subject, before, after = self._name_write()
+        subject, label = self._write
+        self._write = ("", "")
+        write = self.world.names.named_write(subject, label, self._last_call)
+        base, subject, before, after = write
         cross = self.world.cross
-        if before is not _ACKNOWLEDGED:
+        if before is _ACKNOWLEDGED:
+            self._last_call = ""
+        else:
             fault = cross(self, base + _AT[before], before, _WRITE, "", subject)
             if fault is not None:
                 self._store_fails(connection, base + _AT[before], fault)
-        inside = base + _INSIDE[before]
+        inside = write.inside
         fault = cross(self, inside, _IN_COMMIT, _WRITE, "", subject)
         if fault is not None and fault is not Fault.COMMIT_UNACKNOWLEDGED:
             self._store_fails(connection, inside, fault)
-        _commit(connection)
+        commit_plainly(connection)
         self.world.now += WRITE_NS
         self._wrote(base)
         if fault is not None:
             self._store_fails(connection, inside, fault)
-        cross(self, base + _AT[after], after, _purpose_after(after, subject), "", subject)
-
-    def _name_write(self) -> tuple[str, str, Phase, Phase]:
-        named, self._write = self._write, None
-        names = self.world.names
-        if named is None:
-            base = names.unnamed_write()
-            return base, "workflow", Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
-        subject, label, _ = named
-        if label == "intent":
-            return names.intent(subject), subject, Phase.BEFORE_INTENT, Phase.INTENT_RECORDED
-        if label == "record" and self._last_call:
-            base, self._last_call = self._last_call, ""
-            return base, subject, Phase.ACKNOWLEDGED, Phase.RECORDED
-        return names.write(subject, label), subject, Phase.BEFORE_COMMIT, Phase.AFTER_COMMIT
+        cross(self, base + _AT[after], after, write.purpose_after, "", subject)
 
     _last_call = ""
 
@@ -251,7 +188,7 @@ class SimHandles:
         if fault in (Fault.COMMIT_UNACKNOWLEDGED, Fault.COMMIT_LOST, Fault.STORE_CONNECTION_LOST):
             connection.close_underneath()
         else:
-            _rollback(connection)
+            rollback_plainly(connection)
         raise sqlite3.OperationalError(_STORE_ERRORS[fault])
 
     def drop_claims(self) -> None:
@@ -275,21 +212,10 @@ class SimHandles:
 
 _AT = {phase: f"/{phase.value}" for phase in Phase}
 """Phase -> the end of its boundary's path. Enum members look their values up by attribute, which costs more than a dict."""
-_INSIDE = {
-    Phase.BEFORE_COMMIT: "/in-commit",
-    Phase.BEFORE_INTENT: ".intent/in-commit",
-    Phase.ACKNOWLEDGED: ".record/in-commit",
-}
 _PURPOSES = {purpose: purpose.value for purpose in Purpose}
 _ACKNOWLEDGED, _IN_COMMIT, _SENT, _DELIVERED = Phase.ACKNOWLEDGED, Phase.IN_COMMIT, Phase.SENT, Phase.DELIVERED
 _WRITE, _APPROVE, _LOOKED_INTO = Purpose.WRITE, Purpose.APPROVE, LOOKED_INTO_WHEN_SENT
 _OK = "ok"
-
-
-def _purpose_after(after: Phase, subject: str) -> Purpose:
-    if after is Phase.INTENT_RECORDED or after is Phase.RECORDED:
-        return Purpose.UNDO if subject.startswith("undo.") else Purpose.EFFECT
-    return Purpose.WRITE
 
 
 def _with_own_params(request: Request) -> Request:

@@ -41,7 +41,8 @@ from harness.model.plain import to_plain
 from harness.model.schedule import Schedule
 from harness.model.wire import ProviderTraits, Request
 from harness.model.workflow import Scenario
-from harness.rigs.process_run import APPROVAL, STORE, Run
+from harness.rigs.course import APPROVAL
+from harness.rigs.process_run import STORE, Run
 from harness.rigs.serving import Serving
 from harness.rigs.simulation import Explored
 

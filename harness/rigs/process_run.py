@@ -6,15 +6,12 @@ between runs, which is the rig's (`process.py`), and what a report or a request 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fakes.approval.domain import ApprovalQueue
-from fakes.core.endpoint import Endpoint
-from fakes.registry import PROVIDERS
 from harness.candidates.answers import ledger_view
 from harness.inject.crossings import Crossings, Gate
 from harness.inject.live import LiveWorld, ScaledClock
@@ -23,13 +20,12 @@ from harness.inject.names import StepNames, owners
 from harness.inject.process import KILLED, Child, ending
 from harness.inject.world import RunCut
 from harness.model.boundary import Phase
-from harness.model.cell import SECOND_NS
 from harness.model.claim import LedgerView
 from harness.model.event import History
 from harness.model.fault import Fault
-from harness.model.lifecycle import TERMINALS
 from harness.model.plain import to_plain
 from harness.model.schedule import Schedule
+from harness.rigs.course import RESTART_NS, Course, make_desks, plan_of
 from harness.rigs.recorder import Recorder
 from harness.rigs.simulation import Explored
 from harness.rigs.worker_handles import Enlistment
@@ -37,11 +33,8 @@ from harness.rigs.worker_handles import Enlistment
 if TYPE_CHECKING:
     from harness.rigs.process import ProcessRig
 
-RESTART_NS = SECOND_NS
-"""A new worker starts one second after the lease of the one before it has run out."""
 SILENCE_MAX_S = 30.0
 """How long a worker may do nothing that we hear of."""
-APPROVAL = "approval"
 STORE = "ledger.db"
 
 
@@ -63,8 +56,9 @@ class Agent:
     def name(self) -> str:
         return self.crossings.worker
 
-    def does(self, verb: str, argument: Any = None, *, silent: bool = False) -> Any:
+    def does(self, verb: str, *arguments: Any, silent: bool = False) -> Any:
         """Let it do one verb until it is done or has died. Returns the verb's value (None after a death)."""
+        argument = arguments[0] if arguments else None
         return self._order({"do": "verb", "verb": verb, "argument": argument, "silent": silent})
 
     def kill(self) -> int:
@@ -117,8 +111,10 @@ class Agent:
             self.kill()
 
 
-class Run:
+class Run(Course):
     """One run on the process rig."""
+
+    world: LiveWorld
 
     def __init__(self, rig: ProcessRig, schedule: Schedule, folder: Path) -> None:
         self.rig = rig
@@ -126,37 +122,21 @@ class Run:
         self.scenario = rig.scenario
         self.folder = folder
         self.recorder = Recorder()
-        plan: dict[str, list[Fault]] = {}
-        for injection in schedule.injections:
-            plan.setdefault(injection.boundary, []).append(injection.fault)
         limits, workflow = self.scenario.limits, self.scenario.workflow
         names = StepNames(workflow, owners(workflow))
         clock = ScaledClock(rig.speed)
         self.world = LiveWorld(
-            self.recorder, names, plan, rig.cells, limits.crossings_max, limits.virtual_time_max_ns, clock
+            self.recorder, names, plan_of(schedule), rig.cells, limits.crossings_max, limits.virtual_time_max_ns, clock
         )
         self.world.strikes = self
         self.messages = Messages(self.world, rig.links)
         rig.desks.clear()
-        rig.desks.update(self._desks())
+        rig.desks.update(make_desks(self.scenario, rig.cells, self.world, self.world.tick))
         self.gate = Gate(self.world, rig.desks, self.messages, folder.name)
         self.agents: list[Agent] = []
         self._names = 0
         self.last_sign_ns = 0
         """When a worker was last heard of."""
-
-    def _desks(self) -> dict[str, Endpoint]:
-        world, declined = self.world, frozenset(self.scenario.always_declined)
-        desks: dict[str, Endpoint] = {}
-        for name, cell in self.rig.cells.items():
-            kind = PROVIDERS[name]
-            desks[name] = kind(
-                cell, now=world.tick, record=_recording(world, name), later=world.later, declined=declined
-            )
-        desks[APPROVAL] = ApprovalQueue(
-            self.scenario.approver, now=world.tick, record=_recording(world, APPROVAL), later=world.later
-        )
-        return desks
 
     # -- the course of a run -------------------------------------------------------------------------------------------
 
@@ -168,65 +148,26 @@ class Run:
             self.settle()
         except RunCut as reached:
             cut = reached.reason
-        self._record("run-ended", data={"cut_short": cut})
+        self.note("run-ended", data={"cut_short": cut})
         self.recorder.check()
         history = History(self.rig.header(self.schedule), self.recorder.events)
         return Explored(history, self.world.sites, self.world.crossings)
 
-    def begin_work(self) -> None:
-        """A worker accepts the workflow and drives it. Whoever got no answer submits again, with another worker."""
-        workflow = self.scenario.workflow
-        for _ in range(len(self.schedule.injections) + 1):
-            worker = self.spawn("submit")
-            self._record("submitted", workflow.id)
-            worker.does("submit", to_plain(workflow))
-            if not worker.is_gone:
-                worker.does("work")
-                return
-            self._outwait_the_lease()
+    def workflow_to_submit(self) -> Any:
+        return to_plain(self.scenario.workflow)
 
-    def settle(self) -> None:
-        """Heal and prove recovery: bounded rounds until nothing changes, then the audit."""
-        healed = False
-        rounds = 0
-        view = self.read_ledger()
-        limit = self.scenario.limits.settle_rounds_max + len(self.schedule.injections)
-        quiet = self._is_at_rest(view)
-        while not quiet and rounds < limit:
-            if not healed and not self.world.plan:
-                self._record("healed")
-                healed = True
-            rounds += 1
-            changed = self._recovery_round()
-            view = self.read_ledger()
-            if changed:
-                quiet = self._is_at_rest(view)
-            elif self.world.timers_left:
-                self.world.advance_to_last_timer()
-            else:
-                quiet = True
-        self._record("settled", data={"rounds": rounds, "quiet": quiet})
-        self._audit(view)
+    def is_gone(self, worker: Agent) -> bool:
+        return worker.is_gone
 
-    def _recovery_round(self) -> bool:
-        self._outwait_the_lease()
-        before = len(self.recorder.events)
-        self.spawn("recover").does("recover")
-        return any(e.kind in ("wrote", "call-sent", "effect", "worker-died") for e in self.recorder.events[before:])
+    def note(self, kind: str, where: str = "", data: Mapping[str, Any] | None = None) -> None:
+        with self.world.turn():
+            super().note(kind, where, data)
 
-    def _outwait_the_lease(self) -> None:
+    def outwait_the_lease(self) -> None:
         """Until the last worker's lease, counted from its last sign of life, has run out. The next process loads."""
         self.rig.have_spare()
         end_ns = self.last_sign_ns + self.rig.traits.lease_ns + RESTART_NS
         self.world.advance(max(0, end_ns - self.world.clock.now_ns()))
-
-    def _is_at_rest(self, view: LedgerView) -> bool:
-        return view.workflow in TERMINALS and not self.world.timers_left
-
-    def _audit(self, view: LedgerView) -> None:
-        operations = {name: list(state) for name, state in sorted(view.operations.items())}
-        left = self.world.timers_left
-        self._record("audited", data={"operations": operations, "workflow": view.workflow, "timers_left": left})
 
     def read_ledger(self) -> LedgerView:
         """The candidate's ledger, read by an auditor: a process of its own, which crosses no boundaries."""
@@ -272,17 +213,6 @@ class Run:
             for agent in self.agents:
                 left.callback(agent.end)
                 left.callback(agent.child.kill)
-
-    def _record(self, kind: str, where: str = "", data: Mapping[str, Any] | None = None) -> None:
-        with self.world.turn():
-            self.world.record("rig", kind, where, data)
-
-
-def _recording(world: LiveWorld, actor: str) -> Callable[[str, str, Mapping[str, Any]], None]:
-    def record(kind: str, where: str, data: Mapping[str, Any]) -> None:
-        world.record(actor, kind, where, data)
-
-    return record
 
 
 def _view(value: Any) -> Any:

@@ -23,11 +23,10 @@ from greenlet import GreenletExit, getcurrent, greenlet
 
 from fakes.approval.domain import ApprovalQueue
 from fakes.core.kernel import Provider
-from fakes.registry import PROVIDERS
 from harness.candidates.answers import ledger_view
 from harness.candidates.contract import Candidate, Unsupported, Worker
 from harness.inject.names import StepNames, owners
-from harness.inject.simulation import CALL_TIMEOUT_NS, BoundaryConnection, Dead, SimHandles
+from harness.inject.simulation import CALL_TIMEOUT_NS, Dead, SimHandles
 from harness.inject.world import RunCut, SiteFacts, World
 from harness.model.boundary import Phase
 from harness.model.cell import KEY_TTL_NS, SECOND_NS, Cell
@@ -35,17 +34,14 @@ from harness.model.claim import LedgerView
 from harness.model.errors import CandidateError, HarnessBug
 from harness.model.event import SCHEMA_VERSION, Header, History
 from harness.model.fault import Fault
-from harness.model.lifecycle import TERMINALS
 from harness.model.plain import to_plain
 from harness.model.schedule import Schedule
 from harness.model.wire import ProviderTraits
-from harness.model.workflow import Scenario
+from harness.model.workflow import Scenario, Workflow
+from harness.rigs.course import APPROVAL, RESTART_NS, Course, make_desks, plan_of
 from harness.rigs.recorder import Recorder
 
-RESTART_NS = SECOND_NS
-"""A new worker starts one second after the lease of the one before it has run out."""
 JUMP_NS = 25 * 3600 * SECOND_NS
-APPROVAL = "approval"
 _counter = itertools.count()
 _OURS = os.path.dirname(os.path.dirname(__file__)) + os.sep
 """Where an assertion that fails is our own bug and not the candidate's."""
@@ -191,7 +187,7 @@ def _where(error: BaseException) -> str:
     return trace.tb_frame.f_code.co_filename if trace else ""
 
 
-class Run:
+class Run(Course):
     """One run on the simulation rig."""
 
     def __init__(self, rig: SimulationRig, schedule: Schedule) -> None:
@@ -200,39 +196,21 @@ class Run:
         self.scenario = rig.scenario
         self.recorder = Recorder()
         limits = self.scenario.limits
-        plan: dict[str, list[Fault]] = {}
-        for injection in schedule.injections:
-            plan.setdefault(injection.boundary, []).append(injection.fault)
         self.world = World(
             self.recorder,
             StepNames(self.scenario.workflow, rig._owners),
-            plan,
+            plan_of(schedule),
             rig.cells,
             limits.crossings_max,
             limits.virtual_time_max_ns,
         )
         self.world.strikes = self
         self.world.cut = self.cut
-        self.desks = self._desks()
+        world = self.world
+        self.desks = make_desks(self.scenario, rig.cells, world, lambda: world.now)
         self.agents: list[Agent] = []
         self._names = 0
         self.reap_errors = 0
-
-    def _desks(self) -> dict[str, Any]:
-        world = self.world
-        declined = frozenset(self.scenario.always_declined)
-
-        def now() -> int:
-            return world.now
-
-        desks: dict[str, Any] = {}
-        for name, cell in self.rig.cells.items():
-            kind: type[Provider] = PROVIDERS[name]
-            desks[name] = kind(cell, now=now, record=_recording(world, name), later=world.later, declined=declined)
-        desks[APPROVAL] = ApprovalQueue(
-            self.scenario.approver, now=now, record=_recording(world, APPROVAL), later=world.later
-        )
-        return desks
 
     # -- the course of a run ------------------------------------------------------------------------------------------------
 
@@ -244,7 +222,7 @@ class Run:
             self.settle()
         except RunCut as reached:
             cut = reached.reason
-        self.world.record("rig", "run-ended", "", {"cut_short": cut})
+        self.note("run-ended", data={"cut_short": cut})
         return self.explored()
 
     def explored(self) -> Explored:
@@ -253,62 +231,11 @@ class Run:
             History(self.rig.header(self.schedule), self.recorder.events), self.world.sites, self.world.crossings
         )
 
-    def begin_work(self) -> None:
-        """A worker accepts the workflow and drives it. Whoever submitted and got no answer submits again, with another worker."""
-        submissions = 0
-        while self.may_submit(submissions):
-            submissions += 1
-            worker = self.spawn("submit")
-            self.world.record("rig", "submitted", self.scenario.workflow.id)
-            worker.does("submit", self.scenario.workflow)
-            if not self._gone(worker):
-                worker.does("work")
-                return
-            self.world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
+    def workflow_to_submit(self) -> Workflow:
+        return self.scenario.workflow
 
-    def may_submit(self, submissions: int) -> bool:
-        """Each injection may cost one submission. Asked anew each time: a run that is driven by hand gains injections on its way."""
-        return submissions <= len(self.schedule.injections)
-
-    def settle(self) -> None:
-        """Heal and prove recovery: bounded rounds until nothing changes, then the audit."""
-        healed = False
-        rounds = 0
-        view = self.read_ledger()
-        quiet = self._is_terminal(view) and not self.world.timers_left
-        while not quiet and rounds < self.scenario.limits.settle_rounds_max + len(self.schedule.injections):
-            if not healed and not self.world.plan:
-                self.world.record("rig", "healed")
-                healed = True
-            rounds += 1
-            changed = self._recovery_round()
-            view = self.read_ledger()
-            if changed:
-                quiet = self._is_terminal(view) and not self.world.timers_left
-            elif self.world.timers_left:
-                self.world.advance_to_last_timer()
-            else:
-                quiet = True
-        self.world.record("rig", "settled", "", {"rounds": rounds, "quiet": quiet})
-        self.audit(view)
-
-    def _recovery_round(self) -> bool:
+    def outwait_the_lease(self) -> None:
         self.world.advance(self.rig.candidate.traits.lease_ns + RESTART_NS)
-        before = len(self.recorder.events)
-        self.spawn("recover").does("recover")
-        return any(e.kind in ("wrote", "call-sent", "effect", "worker-died") for e in self.recorder.events[before:])
-
-    def _is_terminal(self, view: LedgerView) -> bool:
-        return view.workflow in TERMINALS
-
-    def audit(self, view: LedgerView) -> None:
-        operations = {name: list(state) for name, state in sorted(view.operations.items())}
-        self.world.record(
-            "rig",
-            "audited",
-            "",
-            {"operations": operations, "workflow": view.workflow, "timers_left": self.world.timers_left},
-        )
 
     def read_ledger(self) -> LedgerView:
         """The candidate's ledger, read by an auditor that crosses no boundaries."""
@@ -322,7 +249,7 @@ class Run:
         return ledger_view(view, f"{self.rig.candidate_name}, schedule {self.schedule}", auditor.ended)
 
     def _auditor(self) -> Agent:
-        if self.agents and not self._gone(self.agents[-1]):
+        if self.agents and not self.is_gone(self.agents[-1]):
             return self.agents[-1]
         agent = Agent(self, "auditor", 0)
         self.agents.append(agent)
@@ -338,8 +265,7 @@ class Run:
         self.world.record(agent.handles.worker, "worker-started", "", {"incarnation": self._names, "verb": verb})
         return agent
 
-    @staticmethod
-    def _gone(agent: Agent) -> bool:
+    def is_gone(self, agent: Agent) -> bool:
         return agent.handles.dead or bool(agent.ended)
 
     def died(self, agent: Agent, cause: str) -> None:
@@ -388,7 +314,7 @@ class Run:
         self.world.fired(where, fault)
         agent = self.spawn("cancel")
         agent.does("cancel", self.scenario.workflow.id)
-        if not self._gone(agent):  # only an answered cancellation is one: whoever died on the way promised nothing
+        if not self.is_gone(agent):  # only an answered cancellation is one: whoever died on the way promised nothing
             version = self.scenario.workflow.intent_version
             self.world.record("person", "cancelled", self.scenario.workflow.id, {"version": version})
 
@@ -396,7 +322,7 @@ class Run:
         self.world.fired(where, fault)
         second = self.spawn("submit")
         second.does("submit", self.scenario.workflow)
-        if not self._gone(second):
+        if not self.is_gone(second):
             second.does("work")
 
     def zombie(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
@@ -429,17 +355,24 @@ class Run:
         self.world.advance(by_ns)
 
     def deny(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
-        queue: ApprovalQueue = self.desks[APPROVAL]
+        queue = self._queue()
         denied = [approval for approval in queue.pending() if queue.deny(approval)]
         if denied:
             self.world.fired(where, fault)
 
+    def _queue(self) -> ApprovalQueue:
+        queue = self.desks[APPROVAL]
+        assert isinstance(queue, ApprovalQueue), "made by make_desks"
+        return queue
+
     def revoke(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
-        if self.desks[APPROVAL].revoke(request.approval):
+        if self._queue().revoke(request.approval):
             self.world.fired(where, fault)
 
     def outside(self, who: SimHandles, where: str, phase: Phase, fault: Fault, request: Any) -> None:
-        if self.desks[request.provider].external_undo(request):
+        provider = self.desks[request.provider]
+        assert isinstance(provider, Provider), "undos go to providers; the approval queue has none"
+        if provider.external_undo(request):
             self.world.fired(where, fault)
 
     # -- the dead -----------------------------------------------------------------------------------------------------------
@@ -466,15 +399,6 @@ class Run:
             self.reap_errors += 1
 
 
-def _recording(world: World, actor: str) -> Callable[[str, str, Mapping[str, Any]], None]:
-    add = world.recorder.add
-
-    def record(kind: str, where: str, data: Mapping[str, Any]) -> None:
-        add(world.now, actor, kind, where, data)
-
-    return record
-
-
 _Strike = Callable[[Run, Any, str, Phase, Fault, Any], None]
 _STRIKES: dict[Fault, _Strike] = {
     Fault.CRASH: Run.crash,
@@ -489,4 +413,4 @@ _STRIKES: dict[Fault, _Strike] = {
     Fault.APPROVAL_REVOKED: Run.revoke,
     Fault.EXTERNAL_CHANGE: Run.outside,
 }
-__all__ = ["BoundaryConnection", "Explored", "Run", "SimulationRig"]
+__all__ = ["Explored", "Run", "SimulationRig"]

@@ -11,12 +11,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from types import TracebackType
-from typing import Any, Literal
+from typing import Any
 
+from harness.inject.connection import BoundaryConnection, commit_plainly
 from harness.model.cell import SECOND_NS
 from harness.model.claim import Claim
 from harness.model.errors import ProviderFailure
@@ -50,49 +49,6 @@ def enlistment_from_plain(data: Mapping[str, Any]) -> Enlistment:
     addresses = {name: (address[0], address[1]) for name, address in data["addresses"].items()}
     providers = {name: ProviderTraits(**traits) for name, traits in data["providers"].items()}
     return Enlistment(**{**data, "addresses": addresses, "providers": providers})
-
-
-class BoundaryConnection(sqlite3.Connection):
-    """A store connection. A commit that changes something is three boundaries: before, in and after."""
-
-    handles: WorkerHandles | None = None
-    _changes_seen = 0
-
-    def commit(self) -> None:
-        changes = self.total_changes
-        if self.handles is None or changes == self._changes_seen:
-            super().commit()
-            return
-        self._changes_seen = changes
-        self.handles.commit(super().commit)
-
-    def rollback(self) -> None:
-        self._drop_claims()
-        super().rollback()
-        self._changes_seen = self.total_changes
-
-    def close(self) -> None:
-        with suppress(sqlite3.ProgrammingError):  # it may be closed already
-            self._drop_claims()
-        super().close()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> Literal[False]:
-        """End the transaction as a `with` block does. The base class's own goes past `commit` and `rollback` above."""
-        if kind is not None:
-            self.rollback()
-            return False
-        try:
-            self.commit()
-        except sqlite3.Error:
-            self.rollback()
-            raise
-        return False
-
-    def _drop_claims(self) -> None:
-        if self.handles is not None and self.in_transaction:
-            self.handles.drop_claims()
 
 
 class WorkerHandles:
@@ -142,13 +98,13 @@ class WorkerHandles:
         """The open transaction was rolled back, and what it would have made true with it."""
         self._claims.clear()
 
-    def commit(self, commit: Callable[[], None]) -> None:
+    def commit(self, connection: BoundaryConnection) -> None:
         """One ledger transaction. Claims count only when it has committed."""
         subject, label = self._next_write
         self._next_write = ("", "")
         claims, self._claims = self._claims, []
         self._report(say="write", subject=subject, label=label)
-        commit()
+        commit_plainly(connection)
         self._report(say="wrote", claims=[asdict(claim) for claim in claims])
 
     # -- calls ---------------------------------------------------------------------------------------------------------
