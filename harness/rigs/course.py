@@ -53,6 +53,10 @@ class Course(ABC):
         """Is it dead, or did it end with an error?"""
 
     @abstractmethod
+    def nobody_is_left(self) -> bool:
+        """Are all workers dead?"""
+
+    @abstractmethod
     def outwait_the_lease(self) -> None:
         """Let time pass until the last worker's lease has run out."""
 
@@ -89,8 +93,9 @@ class Course(ABC):
         """Heal and prove recovery: bounded rounds until nothing changes, then the audit."""
         healed = False
         rounds = 0
-        view = self.read_ledger()
-        quiet = self.is_at_rest(view)
+        # Whoever might know is dead: a new worker has to come before there is anything to read.
+        view = None if self.nobody_is_left() else self.read_ledger()
+        quiet = view is not None and self.is_at_rest(view)
         while not quiet and rounds < self.scenario.limits.settle_rounds_max + len(self.schedule.injections):
             if not healed and not self.world.plan:
                 self.note("healed")
@@ -105,7 +110,7 @@ class Course(ABC):
             else:
                 quiet = True
         self.note("settled", data={"rounds": rounds, "quiet": quiet})
-        self.audit(view)
+        self.audit(view or self.read_ledger())
 
     def _recovery_round(self) -> bool:
         """Did a new worker, after the lease, change anything?"""

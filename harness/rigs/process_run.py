@@ -156,6 +156,9 @@ class Run(Course):
     def workflow_to_submit(self) -> Any:
         return to_plain(self.scenario.workflow)
 
+    def nobody_is_left(self) -> bool:
+        return all(map(self.is_gone, self.agents))
+
     def is_gone(self, worker: Agent) -> bool:
         return worker.is_gone
 

@@ -265,6 +265,9 @@ class Run(Course):
         self.world.record(agent.handles.worker, "worker-started", "", {"incarnation": self._names, "verb": verb})
         return agent
 
+    def nobody_is_left(self) -> bool:
+        return all(map(self.is_gone, self.agents))
+
     def is_gone(self, agent: Agent) -> bool:
         return agent.handles.dead or bool(agent.ended)
 
