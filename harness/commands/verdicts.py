@@ -25,8 +25,10 @@ def print_verdicts(
     history: History, scenario: Scenario, verdicts: tuple[Verdict, ...], *, events: bool = False
 ) -> None:
     """The outcome, what is not `holds` with its explanation, and the story of a failing run; all events first if asked for."""
+    from harness.judge.telling import most_telling_first
     from harness.report.story import story
 
+    verdicts = most_telling_first(verdicts)
     if events:
         _print_events(history.events)
     outcome = overall(verdicts)

@@ -90,7 +90,7 @@ def _untrue(claim: ClaimRow, subject: str, promised: int, standing: list[EffectR
         subject,
         (*seen, claim.at),
         let=f"{claim.subject} be claimed {label} (event {claim.at})",
-        then=f"exactly {promised} effects of {subject} stand at that moment",
+        then=f"{'one effect' if promised else 'no effect'} of {subject} stands at that moment",
         but=f"{len(standing)} stand (events {', '.join(map(str, seen)) or 'none'})",
     )
 

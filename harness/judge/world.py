@@ -112,8 +112,8 @@ def _false_state(
         subject,
         (said, *seen),
         let=f"{subject} be {label} (event {said})",
-        then=f"exactly {promised} effects of it stand at the end",
-        but=f"{len(standing)} stand (events {', '.join(map(str, seen)) or 'none'})",
+        then="one effect of it stands at the end" if promised else "no effect of it stands at the end",
+        but=f"{len(standing) or 'none'} of its effects stand (events {', '.join(map(str, seen)) or 'none'})",
     )
 
 

@@ -95,7 +95,8 @@ def _sent(event: Event, _: Facts) -> str:
         case Purpose.VERIFY.value:
             return f"{who} asked {provider} whether {target} stands"
         case _:
-            return f"{who} asked {provider} to {words.imperative(str(data.get('action', '')))} {target} ({attempt})"
+            again = "" if attempt.endswith(" 1") else f" ({attempt})"
+            return f"{who} asked {provider} to {words.imperative(str(data.get('action', '')))} {target}{again}"
 
 
 def _arrived(event: Event, facts: Facts) -> str:
@@ -114,7 +115,7 @@ def _saw(event: Event, facts: Facts) -> str:
     data, who = event.data, event.actor
     match data.get("outcome"):
         case "indefinite":
-            return f"{who} got no answer it could rely on ({data.get('code', '')}): the outcome was open"
+            return f"{who} got no answer to rely on ({data.get('code', '')}): the outcome was open"
         case "definite":
             return f"{who} was refused ({data.get('code', '')}): nothing was done"
     if "found" in data:
@@ -130,18 +131,22 @@ def _found(found: object, complete: bool) -> str:
 
 def _claimed(event: Event, _: Facts) -> str:
     data = event.data
-    before = f" (before: {data['from']})" if data.get("from") else ""
     resolution = f", {data['resolution']}" if data.get("resolution") else ""
-    return (
-        f"the ledger said {words.operation(str(data.get('subject', '')))} is {data.get('to', '')}{resolution}{before}"
-    )
+    return f"the ledger said {words.operation(str(data.get('subject', '')))} is {data.get('to', '')}{resolution}"
 
 
 def _audited(event: Event, _: Facts) -> str:
-    rows = event.data.get("operations", {})
-    states = ", ".join(f"{words.operation(name)} {said(row)}" for name, row in list(rows.items())[:3])
-    rest = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    return f"in the end the ledger said: the workflow {event.data.get('workflow', '')}; {states}{rest}"
+    """The workflow's last word, and the operations that ended otherwise than most."""
+    rows = {name: said(row) for name, row in event.data.get("operations", {}).items()}
+    end = f"in the end the ledger said: the workflow {event.data.get('workflow', '')}"
+    if len(rows) < 3:
+        return "; ".join([end, *(f"{words.operation(name)} {state}" for name, state in rows.items())])
+    usual = max(set(rows.values()), key=lambda state: (list(rows.values()).count(state), state))
+    others = [f"{words.operation(name)} {state}" for name, state in rows.items() if state != usual]
+    count = len(rows) - len(others)
+    most = f"{'all ' if not others else ''}{words.plural(count, 'operation')} {usual}"
+    rest = f" and {len(others) - 2} more" if len(others) > 2 else ""
+    return f"{end}; {', '.join([most, *others[:2]])}{rest}"
 
 
 def _alerted(event: Event, facts: Facts) -> str:
