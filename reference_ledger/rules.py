@@ -153,8 +153,11 @@ class Rules:
         return not record.approval_expires or now < record.approval_expires
 
     def key_is_honoured(self, record: Record, traits: ProviderTraits, now: int) -> bool:
+        """Will the provider take a repetition for the same request, whatever is still under way? Where a request may be late without
+        bound, a key that lapses does not promise it: the first request could arrive after the key has been forgotten."""
         if traits.key == "expires":
-            return now + traits.call_timeout_ns < record.first_sent + traits.key_ttl_ns
+            in_time = now + traits.call_timeout_ns < record.first_sent + traits.key_ttl_ns
+            return traits.late == "prompt" and in_time
         return traits.key == "honoured"
 
     def after_absence(self, flow: Flow, record: Record) -> State:

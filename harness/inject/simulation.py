@@ -226,7 +226,7 @@ def _with_own_params(request: Request) -> Request:
 class _Call:
     """One call on its way: from its caller to the provider and back, or not back."""
 
-    __slots__ = ("base", "desk", "handles", "lost", "request", "subject", "twice", "world")
+    __slots__ = ("base", "desk", "handles", "lost", "met", "request", "subject", "twice", "world")
 
     def __init__(self, handles: SimHandles, request: Request) -> None:
         self.handles = handles
@@ -235,6 +235,8 @@ class _Call:
         self.request = request = _with_own_params(request)
         self.desk: Any = handles._desks[request.provider]
         self.lost: Fault | None = None
+        self.met: Fault | None = None
+        """What the request met at the provider's door. A copy right behind it meets the same."""
         self.twice = False
 
     def run(self) -> Reply:
@@ -312,9 +314,12 @@ class _Call:
     def deliver_copy(self, delivery: int) -> None:
         """A copy arrives for which nobody waits; whatever the provider answers is lost."""
         try:
-            self.desk.handle(self.base, self.base, self.request, lambda phase: None, delivery)
+            self.desk.handle(self.base, self.base, self.request, self.at_for_a_copy, delivery)
         except ProviderFailure:
             return
+
+    def at_for_a_copy(self, phase: Phase) -> Fault | None:
+        return self.met if phase is _DELIVERED else None
 
     def at(self, phase: Phase) -> Fault | None:
         """The provider's hook: called when the request has arrived, and again when it is committed but not answered."""
@@ -322,7 +327,7 @@ class _Call:
             return None
         if phase is Phase.DELIVERED:
             key_seen, stands = self.desk.circumstances(self.request)
-            fault = self.cross(phase, key_seen, stands)
+            self.met = fault = self.cross(phase, key_seen, stands)
             if fault is not None:
                 self.world.fired(f"{self.base}/{phase.value}", fault)
             return fault

@@ -28,9 +28,10 @@ _HOLDS_UP = frozenset(
         Fault.DUPLICATE_DELIVERY,
         Fault.PENDING_THEN_SUCCEEDED,
         Fault.PENDING_THEN_FAILED,
+        Fault.ZOMBIE_WORKER,
     }
 )
-"""Faults that put time between a send and its effect: then the send's moment is the candidate's, the effect's is not.
+"""Faults that, at `sent` or `delivered`, put time between a send and its effect: then the send's moment is the candidate's, the effect's is not.
 """
 
 

@@ -164,6 +164,7 @@ def test_a_send_within_the_approval_counts_when_the_network_held_it_up() -> None
         return h.pause(900).effect("charge").note("effect").end("COMPLETED")
 
     holds(run("late-delivery"), APPROVED)
+    holds(run("zombie-worker"), APPROVED)
     violates(run("lost-request"), APPROVED, "approval-granted", "effect")
 
 

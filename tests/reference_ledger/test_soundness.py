@@ -119,3 +119,20 @@ def test_every_terminal_is_claimed_once_and_last() -> None:
         states = claims(play(line), "workflow")
         assert states[-1] in TERMINALS
         assert not set(states[:-1]) & set(TERMINALS)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        # A request of a stopped worker arrives when its key has lapsed: where it may be late, such a key allows no repetition.
+        "pair:seed=0:cell=expires.absent.late:pair/first/attempt-1/sent=zombie-worker",
+        "drill:seed=0:cell=expires.authoritative.late:drill/first/attempt-1/sent=zombie-worker",
+        # The network doubles a request that is refused: the copy right behind it is refused too.
+        "pair:seed=0:cell=ignored.eventual.late:pair/second/attempt-1/sent=duplicate-delivery,pair/second/attempt-1/delivered=declined",
+        # The request left under a valid approval, in the hands of a worker that then stood still.
+        "drill:seed=0:cell=ignored.eventual.late:"
+        "drill/second/attempt-1/sent=zombie-worker,drill/second/lookup-3/acknowledged=clock-jump",
+    ],
+)
+def test_combinations_found_by_random_search_hold(line: str) -> None:
+    assert bad_verdicts(play(line)) == []
