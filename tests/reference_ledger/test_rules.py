@@ -247,12 +247,17 @@ def test_it_sends_again_only_under_a_living_approval() -> None:
 
 
 def test_a_key_is_honoured_until_a_request_could_outlive_it() -> None:
-    expiring = traits("expires.absent.late")
+    expiring = traits("expires.absent.prompt")
     last = NOW + KEY_TTL_NS - TIMEOUT - 1
     assert RULES.key_is_honoured(record(), expiring, last)
     assert not RULES.key_is_honoured(record(), expiring, last + 1)
     assert RULES.key_is_honoured(record(), traits("honoured.absent.late"), NOW + 100 * KEY_TTL_NS)
     assert not RULES.key_is_honoured(record(), traits("ignored.absent.late"), NOW)
+
+
+def test_a_key_that_lapses_promises_nothing_where_requests_may_be_late() -> None:
+    assert RULES.key_is_honoured(record(), traits("expires.absent.prompt"), NOW)
+    assert not RULES.key_is_honoured(record(), traits("expires.absent.late"), NOW)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,8 @@ def test_exactly_once_is_promised_only_where_the_cell_allows_it(cell: Cell) -> N
     sends = [
         e.where for e in history.of_kind("call-sent") if e.data["action"] == "charge" and e.data["purpose"] == "effect"
     ]
-    is_safe = cell.absence_can_be_proved or cell.key.value != "ignored"
+    outlives = cell.key.value == "honoured" or (cell.key.value == "expires" and cell.late.value == "prompt")
+    is_safe = cell.absence_can_be_proved or outlives
     assert len(sends) == (2 if is_safe else 1)
     assert end_of(history)[0] == ("COMPLETED" if is_safe else "UNKNOWN")
     assert len(history.of_kind("alerted")) == (0 if is_safe else 1)
