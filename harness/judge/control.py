@@ -31,7 +31,8 @@ _HOLDS_UP = frozenset(
         Fault.ZOMBIE_WORKER,
     }
 )
-"""Faults that, at `sent` or `delivered`, put time between a send and its effect: then the send's moment is the candidate's, the effect's is not.
+"""Faults that, at `sent` or `delivered`, put time between a send and its effect.
+Then the send's moment is the candidate's, the effect's is not.
 """
 
 

@@ -25,6 +25,8 @@ END = sys.maxsize
 NOBODY = ""
 """The owner of an effect that matches no operation of the workflow."""
 
+_row = tuple.__new__
+"""Makes a named tuple without its constructor, which costs three times as much."""
 _CHANGING = frozenset({"effect", "undo"})
 _OBSERVING = frozenset({"lookup", "verify"})
 
@@ -200,8 +202,9 @@ def read_ledgers(history: History, scenario: Scenario, cell: Cell | None = None)
     ledgers = Ledgers(
         operations, _owners(operations), cells, int(history.header.traits["level"]), history.events, history.cut_short
     )
+    fold_of = FOLDS.get
     for event in history.events:
-        fold = FOLDS.get(event.kind)
+        fold = fold_of(event[3])
         if fold is not None:
             fold(ledgers, event)
     return ledgers
@@ -216,14 +219,14 @@ def _owners(operations: Mapping[str, Operation]) -> dict[tuple[str, str, str], s
 
 
 def _sent(ledgers: Ledgers, event: Event) -> None:
-    data = event.data
+    at, time_ns, worker, _, where, data = event
     provider, action, target = data["provider"], data["action"], data["target"]
     subject = ledgers.owners.get((provider, action, target), NOBODY)
     purpose, get = data["purpose"], data.get
-    row = CallRow(
-        event.index, event.time_ns, event.actor, event.where, data["call"], subject, get("operation", ""), purpose,
+    row = _row(CallRow, (
+        at, time_ns, worker, where, data["call"], subject, get("operation", ""), purpose,
         provider, action, target, get("key", ""), get("not_after", 0), get("approval", ""),
-    )  # fmt: skip
+    ))  # fmt: skip
     ledgers.calls[row.call] = row
     if purpose in _CHANGING:
         ledgers.sends.setdefault(subject, []).append(row)
@@ -239,7 +242,9 @@ def _saw(ledgers: Ledgers, event: Event) -> None:
     outcome, code, pending = data["outcome"], data.get("code", ""), bool(data.get("pending"))
     is_answered = outcome == "ok" and not pending
     certain = is_answered or (outcome == "definite" and certainty_of(code) is Certainty.DEFINITE)
-    row = SawRow(event.index, outcome, code, certain, pending, data.get("found") or (), data.get("complete", True))
+    row = _row(
+        SawRow, (event.index, outcome, code, certain, pending, data.get("found") or (), data.get("complete", True))
+    )
     ledgers.saw[call.call] = row
     if is_answered and call.subject:
         ledgers.answers.setdefault(base(call.subject), []).append(event.index)
@@ -265,7 +270,7 @@ def _effect(ledgers: Ledgers, event: Event) -> None:
 def _claimed(ledgers: Ledgers, event: Event) -> None:
     data = event.data
     subject = data["subject"]
-    row = ClaimRow(event.index, subject, data["to"], data.get("was", ""), data.get("resolution", ""))
+    row = _row(ClaimRow, (event.index, subject, data["to"], data.get("was", ""), data.get("resolution", "")))
     ledgers.claims.append(row)
     ledgers.claims_of.setdefault(subject, []).append(row)
 
