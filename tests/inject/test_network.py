@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -213,7 +214,10 @@ def test_a_server_does_not_outlive_a_bench_that_is_killed() -> None:
         port = int(bench.stdout.readline())
         with socket.create_connection(("127.0.0.1", port), WAIT_S) as watch:
             bench.kill()
-            assert watch.recv(1) == b"", "the server ends its connections when it ends"
+            with suppress(
+                ConnectionResetError
+            ):  # a server that is killed ends its connections, in one way or the other
+                assert watch.recv(1) == b"", "the server ends its connections when it ends"
 
 
 def test_a_missing_program_is_named_with_the_command_that_installs_it(
