@@ -15,6 +15,9 @@ from harness.model.schedule import Schedule
 from harness.model.workflow import Expectation, Scenario
 from harness.scenario_files.loader import find, load
 
+RUN_MAX_S = 60.0
+"""Real seconds a single simulated run may take at the command line."""
+
 
 def scenario_named(name: str, seed: int | None, rig: str = "simulation", expect: str = "") -> Scenario:
     """The scenario of this id or path, resolved with the seed. Raises UsageError when it does not run on the rig."""
@@ -62,7 +65,7 @@ def cell_named(text: str) -> Cell | None:
 
 def bench_for(scenario: Scenario, schedule: Schedule, candidate: str, rig: str) -> Bench:
     """A bench for single runs. What the process rig needs of the disk is taken from the system's folder for such things."""
-    return Bench(BenchSpec(candidate, scenario, schedule.cell, rig, gettempdir()))
+    return Bench(BenchSpec(candidate, scenario, schedule.cell, rig, gettempdir(), RUN_MAX_S))
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,8 @@ class BenchSpec:
     cell: Cell | None
     rig: str
     state_root: str
+    run_max_s: float = 0.0
+    """Real seconds after which a simulated run is cut; 0: never. It takes the process's alarm: only for processes of our own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ def make_rig(spec: BenchSpec, scenario: Scenario) -> tuple[Rig, Traits]:
     from harness.rigs.simulation import SimulationRig
 
     try:
-        return SimulationRig(candidate, scenario, spec.candidate, spec.cell), candidate.traits
+        made = SimulationRig(candidate, scenario, spec.candidate, spec.cell)
     except KnownstateError:
         raise
     except Exception as error:  # a stranger's `prepare` may raise anything
@@ -156,6 +158,8 @@ def make_rig(spec: BenchSpec, scenario: Scenario) -> tuple[Rig, Traits]:
             where=f"{spec.candidate}, prepare",
             next_step="prepare(connection) must create its tables on the sqlite3 connection it is given.",
         ) from error
+    made.real_time_max_s = spec.run_max_s
+    return made, candidate.traits
 
 
 def as_run(scenario: Scenario) -> Scenario:

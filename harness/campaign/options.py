@@ -30,6 +30,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     max_schedules: int = 0
     max_time_s: float = 0.0
+    run_max_s: float = 0.0
     max_failures: int = 0
     shard: tuple[int, int] = (1, 1)
     jobs: int = 1

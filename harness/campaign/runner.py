@@ -61,7 +61,9 @@ class Campaign:
         self.singles: Singles | None = None
         self.started = time.monotonic()
         self.ended = Ended.COMPLETE
-        self.spec = BenchSpec(candidate, scenario, options.cell, options.rig, str(self.folder / "state"))
+        self.spec = BenchSpec(
+            candidate, scenario, options.cell, options.rig, str(self.folder / "state"), options.run_max_s
+        )
         self.base = Schedule(scenario.id, options.seed, (), options.cell)
         self.seen: dict[str, Examined] = {}
         """All rows: those reported, and those that were run to discover recovery paths."""

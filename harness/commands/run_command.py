@@ -55,6 +55,14 @@ if TYPE_CHECKING:
 @click.option(
     "--max-time", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Begin no schedule after so long."
 )
+@click.option(
+    "--run-limit",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Cut a simulated run that takes longer (it is then unknown); 0: never.",
+)
 @click.option("--max-failures", type=click.IntRange(1), help="Stop after so many violating runs.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first violating run.")
 @click.option(
@@ -95,6 +103,7 @@ def command(
     skip_recovery_paths: bool,
     max_schedules: int | None,
     max_time: float | None,
+    run_limit: float,
     max_failures: int | None,
     fail_fast: bool,
     shard: str,
@@ -125,6 +134,7 @@ def command(
         exclude=exclude,
         max_schedules=max_schedules or 0,
         max_time_s=max_time or 0.0,
+        run_max_s=run_limit,
         max_failures=1 if fail_fast else max_failures or 0,
         shard=parse_shard(shard),
         jobs=jobs,

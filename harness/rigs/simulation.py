@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -68,6 +70,8 @@ class SimulationRig:
         self.scenario = scenario
         self.cells = {name: cell or own for name, own in scenario.cells.items()}
         self.cell = cell
+        self.real_time_max_s = 0.0
+        """See `_alarmed`. 0: no alarm is set."""
         self.candidate_name = candidate_name or candidate.traits.name
         self.provider_traits = {name: _traits(name, c) for name, c in self.cells.items()}
         self.provider_traits[APPROVAL] = _traits(APPROVAL, Cell())
@@ -118,10 +122,28 @@ class SimulationRig:
     def run(self, schedule: Schedule) -> Explored:
         """One run under this schedule. Equal schedules give equal histories, byte for byte."""
         run = self.begin(schedule)
+        with self._alarmed(run):
+            try:
+                return run.execute()
+            finally:
+                run.reap()
+
+    @contextmanager
+    def _alarmed(self, run: Run) -> Iterator[None]:
+        """Cut the run when it takes more real time than it may: a candidate can loop without ever crossing a boundary.
+
+        The alarm rings again every second, since one that catches everything may go on while its end is being made.
+        """
+        if not self.real_time_max_s:
+            yield
+            return
+        before = signal.signal(signal.SIGALRM, lambda number, frame: run.out_of_time())
+        signal.setitimer(signal.ITIMER_REAL, self.real_time_max_s, 1.0)
         try:
-            return run.execute()
+            yield
         finally:
-            run.reap()
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def close(self) -> None:
         self._anchor.close()
@@ -211,17 +233,20 @@ class Run(Course):
         self.agents: list[Agent] = []
         self._names = 0
         self.reap_errors = 0
+        self.is_under_way = False
 
     # -- the course of a run ------------------------------------------------------------------------------------------------
 
     def execute(self) -> Explored:
         """Submit, drive, heal, audit."""
         cut = ""
+        self.is_under_way = True
         try:
             self.begin_work()
             self.settle()
         except RunCut as reached:
             cut = reached.reason
+        self.is_under_way = False
         self.note("run-ended", data={"cut_short": cut})
         return self.explored()
 
@@ -284,6 +309,11 @@ class Run(Course):
         assert parent is not None
         parent.switch(("dead", None))
         raise Dead("a dead incarnation was resumed")
+
+    def out_of_time(self) -> None:
+        """The alarm rang. Whoever is at it, worker or rig, stops here; outside a run's course only a dead worker can be."""
+        if self.is_under_way or any(getcurrent() in agent.greenlets for agent in self.agents):
+            self.cut("real-time")
 
     def cut(self, reason: str) -> NoReturn:
         """A limit is reached. A worker is left where it stands: raised into it, a candidate that catches all would go on."""

@@ -373,3 +373,26 @@ def test_a_candidate_that_exits_ends_its_worker_and_not_the_campaign() -> None:
 
     (died,) = history_of(act).of_kind("worker-died")
     assert died.data["cause"] == "error in work: SystemExit: 3"
+
+
+def spinning(handles: Handles) -> None:
+    """Never crosses a boundary, never asks the clock, and lets nobody end it."""
+    caught: list[BaseException] = []
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException as error:
+            caught.append(error)
+
+
+@pytest.mark.slow
+def test_a_candidate_that_loops_without_a_boundary_is_cut_by_the_alarm() -> None:
+    rig = SimulationRig(Candidate("spinning", spinning), PAIR)
+    rig.real_time_max_s = 0.2
+    try:
+        history = rig.run(Schedule("pair")).history
+    finally:
+        rig.close()
+    assert history.cut_short == "real-time"
+    assert {verdict.outcome for verdict in judge(history, PAIR)} == {Outcome.UNKNOWN}
