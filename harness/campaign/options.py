@@ -12,6 +12,8 @@ from harness.model.errors import UsageError
 from harness.model.schedule import Schedule
 
 JOBS_MAX = 64
+RUN_MAX_S = 86_400.0
+"""The longest real time one run may be given."""
 SHARDS_MAX = 10_000
 
 
@@ -51,6 +53,12 @@ class Options:
         if not 1 <= self.jobs <= JOBS_MAX:
             raise UsageError(
                 f"{self.jobs} jobs are not possible.", where="--jobs", next_step=f"Give a number from 1 to {JOBS_MAX}."
+            )
+        if not 0 <= self.run_max_s <= RUN_MAX_S:
+            raise UsageError(
+                f"{self.run_max_s} is no limit for a run.",
+                where="--run-limit",
+                next_step=f"Give seconds from 0 (never cut) to {RUN_MAX_S:.0f}, for instance 60.",
             )
         if not self.max_time_s >= 0:  # so that NaN, which is neither, is refused too
             raise UsageError(

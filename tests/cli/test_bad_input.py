@@ -164,6 +164,8 @@ OPTIONS = {
     ("--cell", "honoured"): ("key.lookup.late",),
     ("--cell", "ignored.never.late"): ("'never'", "authoritative"),
     ("--report", "pdf"): ("no report format 'pdf'", "junit"),
+    ("--run-limit", "nan"): ("nan is no limit for a run", "86400"),
+    ("--run-limit", "inf"): ("inf is no limit for a run", "86400"),
     ("--rig", "process"): ("does not run on the process rig", "simulation"),
 }
 
