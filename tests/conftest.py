@@ -39,6 +39,11 @@ class Component:
 COMPONENTS: dict[str, Component] = {
     "toxiproxy-server": Component(("toxiproxy-server",), "scripts/install-real-components toxiproxy-server"),
     "chromium": Component(("chromium", "chromium-browser"), "scripts/install-real-components chromium"),
+    "named": Component(("named", "/usr/sbin/named"), "scripts/install-real-components named"),
+    "nsupdate": Component(("nsupdate",), "scripts/install-real-components named"),
+    "knotd": Component(("knotd", "/usr/sbin/knotd"), "scripts/install-real-components knotd"),
+    "smtpd": Component(("smtpd", "/usr/sbin/smtpd"), "scripts/install-real-components smtpd"),
+    "kubernetes": Component((), "make test-all (it has an environment of its own)", module="kubernetes"),
     "durastep": Component((), "uv pip install durastep==0.1.0", module="durastep"),
 }
 """The names `real(...)` may carry. The programs among them stand in scripts/install-real-components; the packages come with
