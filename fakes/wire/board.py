@@ -56,7 +56,7 @@ class Board:
     def __init__(
         self,
         clock: Clock,
-        note: Callable[[str, str, Mapping[str, Any]], None],
+        note: Callable[[str, str, Mapping[str, Any]], object],
         settle: Callable[[], None],
         compete: Callable[[str, Facts], None],
     ) -> None:

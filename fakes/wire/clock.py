@@ -18,11 +18,12 @@ MANUAL_START_NS = 1_767_225_600 * 1_000_000_000
 
 
 class Clock:
-    """Time and timers of one fake. To be used from its event loop, except `advance_from_outside`."""
+    """Time and timers of one fake. To be used from its event loop."""
 
     def __init__(self, *, is_manual: bool = False, start_ns: int | None = None) -> None:
         self.is_manual = is_manual
-        self._offset_ns = (MANUAL_START_NS if start_ns is None else start_ns) if is_manual else 0
+        self.offset_ns = (MANUAL_START_NS if start_ns is None else start_ns) if is_manual else 0
+        """Of a manual clock its time; of a real one how far it was advanced."""
         self._timers: list[tuple[int, int, Callable[[], None]]] = []
         self._numbers = itertools.count()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -40,7 +41,7 @@ class Clock:
         self._loop = self._wake = None
 
     def now_ns(self) -> int:
-        return self._offset_ns if self.is_manual else time.time_ns() + self._offset_ns
+        return self.offset_ns if self.is_manual else time.time_ns() + self.offset_ns
 
     def now_s(self) -> int:
         """Whole seconds, as most protocols want them."""
@@ -53,23 +54,23 @@ class Clock:
 
     async def sleep(self, duration_ns: int) -> None:
         """Wait for so much time of this clock."""
-        done = asyncio.get_running_loop().create_future()
-        self.later(duration_ns, lambda: done.done() or done.set_result(None))
-        await done
+        over = asyncio.Event()
+        self.later(duration_ns, over.set)
+        await over.wait()
 
     def advance_ns(self, duration_ns: int) -> None:
         """Let time pass at once, and do what falls due on the way, each at its own moment."""
         assert duration_ns >= 0, "time does not run backwards"
         if not self.is_manual:
-            self._offset_ns += duration_ns
+            self.offset_ns += duration_ns
             self._fire()
             return
-        end_ns = self._offset_ns + duration_ns
+        end_ns = self.offset_ns + duration_ns
         while self._timers and self._timers[0][0] <= end_ns:
             due_ns, _, action = heapq.heappop(self._timers)
-            self._offset_ns = max(self._offset_ns, due_ns)
+            self.offset_ns = max(self.offset_ns, due_ns)
             action()
-        self._offset_ns = end_ns
+        self.offset_ns = end_ns
 
     def _fire(self) -> None:
         self._wake = None

@@ -137,7 +137,7 @@ def control_application(fake: Fake, places: Mapping[str, Place]) -> Starlette:
 
     async def advance(request: Request) -> JSONResponse:
         body = AdvanceBody.model_validate_json(await request.body())
-        desk.clock.advance_ns(duration_ns(body.duration))
+        desk.advance_ns(duration_ns(body.duration))
         return JSONResponse({"now_ns": desk.clock.now_ns()})
 
     async def snapshot(request: Request) -> JSONResponse:

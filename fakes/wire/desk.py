@@ -29,6 +29,7 @@ from harness.model.fault import Fault
 T = TypeVar("T")
 FLUSH_DELAY_S = 0.002
 """How long an entry that no response depends on may wait for the next commit."""
+_CLOCK = "clock_offset_ns"
 
 
 def no_fault(phase: Phase) -> Fault | None:
@@ -61,6 +62,8 @@ class Desk:
         self.name = name
         self.clock = clock or Clock()
         self.journal = journal or JournalFile()
+        if (offset := self.journal.kept(_CLOCK)) is not None:
+            self.clock.offset_ns = int(offset)
         self.board = Board(self.clock, self.note, self.commit, self._compete)
         self.current = ""
         """The call that is being executed: entries a domain records belong to it."""
@@ -76,6 +79,13 @@ class Desk:
         self._competitor = compete
         state.load(self.journal.documents())
         self.note("started", "", {"is_new": self.journal.is_new})
+        self.commit()
+
+    def advance_ns(self, duration_ns: int) -> None:
+        """Let time pass at once. A fake that is started again goes on from there."""
+        self.clock.advance_ns(duration_ns)
+        self.journal.keep(_CLOCK, str(self.clock.offset_ns))
+        self.note("time-passed", "", {"duration_ns": duration_ns})
         self.commit()
 
     # Entries.

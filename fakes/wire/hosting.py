@@ -93,7 +93,7 @@ class Host:
         await self.fake.close()
         self._control.close()
         for connection in list(self._state.connections):
-            connection.transport.abort()  # type: ignore[union-attr]
+            connection.transport.abort()
         self.desk.close()
 
 
@@ -171,7 +171,7 @@ class Hosted:
 
     def advance(self, duration_ns: int) -> None:
         """Let time pass at once."""
-        self.call(lambda: self.desk.clock.advance_ns(duration_ns))
+        self.call(lambda: self.desk.advance_ns(duration_ns))
 
     def entries(self, kind: str = "") -> list[Entry]:
         """What happened so far, of one kind or all."""

@@ -132,7 +132,7 @@ class HttpServer:
         """Stop listening and end every connection."""
         self._server.close()
         for connection in list(self._state.connections):
-            connection.transport.abort()  # type: ignore[union-attr]
+            connection.transport.abort()
         for task in list(self._state.tasks):
             task.cancel()
         await asyncio.gather(*self._state.tasks, return_exceptions=True)
@@ -145,7 +145,7 @@ class _Protocol(H11Protocol):
         super().__init__(config, state, {}, loop)
         self._desk = desk
         self._inner = config.loaded_app
-        self.app = self._tapped  # type: ignore[assignment]
+        self.app = self._tapped
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         tap = Tap(transport)

@@ -149,6 +149,15 @@ class JournalFile:
         counted.update(entry.kind for entry in self._waiting)
         return counted
 
+    def keep(self, name: str, value: str) -> None:
+        """Keep something about the fake that is no part of its state, such as how far its clock was advanced."""
+        self._db.execute("insert or replace into about values (?, ?)", (name, value))
+
+    def kept(self, name: str) -> str | None:
+        """What was kept under this name."""
+        row = self._db.execute("select value from about where name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
+
     def close(self) -> None:
         """Commit what is waiting and close."""
         self.commit()

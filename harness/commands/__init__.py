@@ -13,6 +13,7 @@ COMMANDS = {
     "replay": "Make one run again, from a schedule line or a file.",
     "judge": "Judge a recorded history again, without running anything.",
     "list": "Show scenarios, faults, boundaries, guarantees or twins.",
+    "fakes": "Start the fake providers as servers, and see what reaches them.",
     "selftest": "Prove that the alarm rings: sound ledgers pass, planted bugs are found.",
 }
 

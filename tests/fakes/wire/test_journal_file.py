@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from fakes.wire.journal_file import Document, JournalFile, read_entries
+from harness.model.errors import EnvironmentMissing, UsageError
+
+
+def test_what_was_committed_is_there_when_the_file_is_opened_again(tmp_path: Path) -> None:
+    journal = JournalFile(tmp_path / "a.sqlite")
+    journal.record(5, "arrived", "a-1", {"line": "POST /"})
+    journal.commit([Document("note", "1", {"text": "ä"})])
+    journal.close()
+    again = JournalFile(tmp_path / "a.sqlite")
+    assert [(e.number, e.kind, e.data) for e in again.entries()] == [(1, "arrived", {"line": "POST /"})]
+    assert list(again.documents()) == [Document("note", "1", {"text": "ä"})]
+    assert again.record(6, "arrived", "a-2", {}).number == 2
+
+
+def test_a_document_keeps_its_place_when_it_is_replaced_and_goes_when_it_is_removed() -> None:
+    journal = JournalFile()
+    journal.commit([Document("k", "a", 1), Document("k", "b", 2)])
+    journal.commit([Document("k", "a", 3)])
+    assert list(journal.documents()) == [Document("k", "a", 3), Document("k", "b", 2)]
+    journal.commit([Document("k", "a", None)])
+    assert list(journal.documents()) == [Document("k", "b", 2)]
+
+
+def test_a_killed_writer_has_lost_nothing_it_committed(tmp_path: Path) -> None:
+    pid = os.fork()
+    if pid == 0:
+        journal = JournalFile(tmp_path / "a.sqlite")
+        journal.record(1, "effect", "a-1", {})
+        journal.commit([Document("k", "a", 1)])
+        journal.record(2, "effect", "a-2", {})
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    again = JournalFile(tmp_path / "a.sqlite")
+    assert [e.call for e in again.entries()] == ["a-1"]
+    assert list(again.documents()) == [Document("k", "a", 1)]
+
+
+def test_entries_that_wait_are_seen_and_counted() -> None:
+    journal = JournalFile()
+    journal.record(1, "arrived", "", {})
+    journal.commit()
+    journal.record(2, "arrived", "", {})
+    assert [e.number for e in journal.entries()] == [1, 2]
+    assert [e.number for e in journal.entries(after=1)] == [2]
+    assert journal.counts()["arrived"] == 2
+
+
+def test_somebody_else_can_read_along(tmp_path: Path) -> None:
+    journal = JournalFile(tmp_path / "a.sqlite")
+    journal.record(1, "arrived", "a-1", {"n": 1})
+    journal.commit()
+    assert [e.data for e in read_entries(tmp_path / "a.sqlite")] == [{"n": 1}]
+    assert read_entries(tmp_path / "a.sqlite", after=1) == []
+
+
+def test_a_file_that_is_no_journal_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    path.write_text(json.dumps({"not": "a database"}) * 100)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="not a journal"):
+        JournalFile(path)
+    assert path.read_bytes() == before
+
+
+def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
+    JournalFile(tmp_path / "a.sqlite").close()
+    with sqlite3.connect(tmp_path / "a.sqlite") as db:
+        db.execute("update about set value = '99' where name = 'schema'")
+    with pytest.raises(UsageError, match="version 99"):
+        JournalFile(tmp_path / "a.sqlite")
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentMissing, match="cannot be opened"):
+        JournalFile(tmp_path / "no" / "a.sqlite")
