@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import orjson
+
 from harness.model.errors import EnvironmentMissing, UsageError
 
 SCHEMA_VERSION = 1
@@ -107,16 +109,17 @@ class JournalFile:
         documents = list(changes)
         if not self._waiting and not documents:
             return
-        rows = [(e.number, e.time_ns, e.kind, e.call, _text(e.data)) for e in self._waiting]
-        self._db.execute("begin immediate")
+        execute = self._db.execute
+        execute("begin immediate")
         try:
-            self._db.executemany(_NEW_ENTRY, rows)
+            for number, time_ns, kind, call, data in self._waiting:
+                execute(_NEW_ENTRY, (number, time_ns, kind, call, _text(data)))
             for kind, id_, value in documents:
                 if value is None:
-                    self._db.execute(_NO_DOCUMENT, (kind, id_))
+                    execute(_NO_DOCUMENT, (kind, id_))
                 else:
-                    self._db.execute(_NEW_DOCUMENT, (kind, id_, _text(value)))
-            self._db.execute("commit")
+                    execute(_NEW_DOCUMENT, (kind, id_, _text(value)))
+            execute("commit")
         except BaseException:
             if self._db.in_transaction:
                 self._db.execute("rollback")
@@ -180,7 +183,10 @@ def read_entries(path: Path, after: int = 0) -> list[Entry]:
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # a whole number of more than 64 bits
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _unusable(path: Path | str, error: sqlite3.Error) -> UsageError | EnvironmentMissing:
