@@ -110,6 +110,10 @@ class Street:
         """Name -> id of its present process."""
         return {name: house.pid for name, house in self._houses.items()}
 
+    def restarts(self) -> dict[str, int]:
+        """Name -> how often it was started again."""
+        return {name: house.restarts for name, house in self._houses.items()}
+
     def watch(self, until: Callable[[], bool]) -> None:
         """Start again whatever dies, until told to stop. Raises EnvironmentMissing for a fake that cannot stay up."""
         while not until():
