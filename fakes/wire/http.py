@@ -276,8 +276,10 @@ class _Response:
         assert self._start is not None, "the application said nothing"
         if not self._is_streaming:
             await self._front.responding(call, self.tap)
+            self.tap.hold()
             await self._send(self._start)
             await self._send({"type": "http.response.body", "body": self._body})
+            self.tap.let_go()
         await self._front.responded(call, self.tap, self._start["status"], len(self._body))
 
     async def refuse(self, call: Call, code: int, retry_after_s: int = -1) -> None:

@@ -13,6 +13,7 @@ Never here: a provider, and what a person reads.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import select
@@ -202,6 +203,7 @@ class Street:
                     close_all(other.sockets)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
+            gc.freeze()  # what the parent loaded stays: no need to look through it again and again
             asyncio.run(self._serve(house, says, is_first))
             code = 0
         except KnownstateError as error:

@@ -32,6 +32,7 @@ class Tap:
         self._transport = transport
         self._left: int | None = None
         self._by_reset = False
+        self._held: list[bytes] | None = None
         self.is_cut = False
 
     def __getattr__(self, name: str) -> Any:
@@ -41,6 +42,9 @@ class Tap:
         """Write, as far as it may still."""
         if self.is_cut:
             return
+        if self._held is not None:
+            self._held.append(data)
+            return
         if self._left is None:
             self._transport.write(data)
             return
@@ -48,6 +52,16 @@ class Tap:
         self._left -= min(len(data), self._left)
         if not self._left:
             self.end(by_reset=self._by_reset)
+
+    def hold(self) -> None:
+        """Keep what is written from now on, until `let_go`: head and body of a response then leave in one piece."""
+        self._held = []
+
+    def let_go(self) -> None:
+        """Write what was kept."""
+        held, self._held = self._held, None
+        if held:
+            self.write(b"".join(held))
 
     def limit(self, bytes_count: int, *, by_reset: bool) -> None:
         """So many bytes may still be written; then the connection ends. With 0 it ends now."""
@@ -65,5 +79,6 @@ class Tap:
 
     def close(self) -> None:
         """As the server's protocol closes it: after a cut there is nothing left to do."""
+        self.let_go()
         if not self.is_cut:
             self._transport.close()
