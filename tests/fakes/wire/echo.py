@@ -55,7 +55,7 @@ class Echo(HttpFake):
         return Starlette(routes=routes)
 
     async def _add(self, request: Request) -> JSONResponse:
-        text = (await request.body()).decode()
+        text = (await request.body()).decode(errors="replace")
         call = call_of(request).about(what="note", target=text, key=request.headers.get("key", ""))
         return JSONResponse({"number": await self.desk.treat(call, lambda: self.keep(text))})
 
