@@ -47,4 +47,4 @@ def test_whatever_comes_there_is_no_bug_and_the_next_request_is_answered() -> No
         assert httpx.post(echo.places["http"].url + "/notes", content="a").status_code == 200
         bugs = [entry.data for entry in echo.entries("bug") if "a bug of ours" not in entry.data["error"]]
         assert bugs == []
-        assert echo.counts()["arrivals"] > COUNT / 10
+        assert echo.counts()["arrivals"] > COUNT / 50, "some of it must have been a request"
