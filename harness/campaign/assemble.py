@@ -129,6 +129,10 @@ def _left_out(campaign: Campaign, not_run: int) -> list[str]:
         beside = len(campaign.seen) - len(campaign.rows)
         found = f" {beside} of them were run all the same, to find the recovery paths." if beside else ""
         said.append(f"{campaign.skipped} schedules were not selected by --only, --exclude or --shard.{found}")
+    if campaign.reduced:
+        broke = sum(row.outcome == "violated" for line, row in campaign.rows.items() if line in campaign.audit)
+        audit = f"{len(campaign.audit)} more were run as an audit of that, {broke} of them violated."
+        said.append(f"{campaign.reduced} schedules with faults in several operations were left out (--reduce); {audit}")
     if not_run:
         said.append(f"{not_run} schedules were not run: the campaign ended early ({campaign.ended.value}).")
     if (
@@ -142,7 +146,7 @@ def _left_out(campaign: Campaign, not_run: int) -> list[str]:
         said.append(
             f"{len(singles.beyond)} boundaries are reached only with two faults before them: left to deeper exploration."
         )
-    if campaign.options.skip_recovery_paths and not campaign.scenario.schedule:
+    if campaign.options.skip_recovery_paths and not campaign.scenario.schedule and campaign.options.faults == 1:
         said.append("Boundaries on recovery paths were left out (--skip-recovery-paths).")
     if campaign.scenario.faults and not campaign.scenario.schedule:
         said.append(

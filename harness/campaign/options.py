@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from harness.explore.deeper import FAULTS_MAX
 from harness.model.cell import Cell
 from harness.model.errors import UsageError
 from harness.model.schedule import Schedule
@@ -41,6 +42,10 @@ class Options:
     resume: bool = False
     skip_recovery_paths: bool = False
     """No second round, and so nothing to discover: only what is selected is run."""
+    faults: int = 1
+    """How many faults a run may have: 1 is singles with recovery paths, 2 pairs, 3 triples."""
+    reduce: str = "auto"
+    """Of pairs and deeper: keep to one operation `always`, `never`, or on large workflows only (`auto`)."""
 
     def __post_init__(self) -> None:
         index, count = self.shard
@@ -49,6 +54,12 @@ class Options:
                 f"There is no shard {index}/{count}.",
                 where="--shard",
                 next_step=f"Give i/n with 1 <= i <= n <= {SHARDS_MAX}, for instance --shard 2/4.",
+            )
+        if not 1 <= self.faults <= FAULTS_MAX:
+            raise UsageError(
+                f"{self.faults} faults in one run are not explored one by one.",
+                where="--faults",
+                next_step=f"Give a number from 1 to {FAULTS_MAX}.",
             )
         if not 1 <= self.jobs <= JOBS_MAX:
             raise UsageError(

@@ -15,6 +15,7 @@ from harness.campaign.bench import BenchSpec, Examined
 from harness.campaign.engine import Engine
 from harness.campaign.interrupt import Interrupt
 from harness.campaign.options import Options
+from harness.explore.deeper import next_round
 from harness.explore.singles import Planned, Singles, SiteFacts, Variant
 from harness.model.boundary import Phase, Purpose
 from harness.model.errors import KnownstateError, UsageError
@@ -58,6 +59,10 @@ class Campaign:
         self.planned: list[Planned] = []
         self.skipped = 0
         self.rounds = 0
+        self.reduced = 0
+        """Schedules that the per-operation reduction left out."""
+        self.audit: set[str] = set()
+        """Schedules across operations that were run all the same, to put the reduction to the test."""
         self.singles: Singles | None = None
         self.started = time.monotonic()
         self.ended = Ended.COMPLETE
@@ -84,6 +89,8 @@ class Campaign:
             "cell": str(self.options.cell or ""),
             "rig": self.options.rig,
             "exclude": " ".join(sorted(self.options.exclude)),
+            "faults": str(self.options.faults),
+            "reduce": self.options.reduce if self.options.faults > 1 else "",
         }
 
     # -- the course ---------------------------------------------------------------------------------------------------------
@@ -142,6 +149,9 @@ class Campaign:
             self._round([pinned(self.scenario)], frozenset(), progress)
             return
         first = self._not_excluded(first)
+        if self.options.faults > 1:
+            self._deeper(first, progress)
+            return
         self._round(first, frozenset(self.singles.variants), progress)
         if self.options.skip_recovery_paths:
             return
@@ -153,6 +163,24 @@ class Campaign:
         for planned in second:
             row = self.rows.get(str(planned.schedule))
             self.singles.look_beyond(row.sites if row else ())
+
+    def _deeper(self, planned: list[Planned], progress: Progress) -> None:
+        """Singles, then each of their runs with one more fault, and so on: breadth first in the number of faults."""
+        assert self.singles is not None, "made before the control run"
+        depth_max = self.options.faults
+        for depth in range(1, depth_max + 1):
+            known = frozenset(self.singles.variants) if depth == depth_max else frozenset()
+            self._round(planned, known, progress)
+            if depth == depth_max:
+                return
+            self._run([p.schedule for p in planned], known, progress)  # what is not reported is needed to go on from
+            if self._why_stop():
+                return
+            runs = ((p, _facts(self.seen[str(p.schedule)])) for p in planned)
+            found = next_round(self.singles, runs, reduce=self.options.reduce)
+            self.reduced += found.left_out
+            self.audit |= found.audit
+            planned = self._not_excluded(found.planned)
 
     def _control(self) -> Examined:
         """The run without any fault. No limit keeps it from being made: without it there is nothing to say at all."""

@@ -359,9 +359,12 @@ def _entry_line(name: str, entry: Entry, as_json: bool) -> str:
 def _print_counts(files: Mapping[str, Path]) -> None:
     from collections import Counter
 
+    from fakes.catalogue import FACES, face
     from fakes.wire.control import counts
+    from fakes.wire.fake import Fake
     from fakes.wire.journal_file import read_entries
 
     for name, path in files.items():
-        four = counts(Counter(entry.kind for entry in read_entries(path)))
+        kinds = (face(name) if name in FACES else Fake).commit_kinds
+        four = counts(Counter(entry.kind for entry in read_entries(path)), kinds)
         click.echo(f"{name}: " + ", ".join(f"{count} {what.replace('_', ' ')}" for what, count in four.items()))

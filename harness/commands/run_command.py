@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from harness.model.result import CampaignResult
     from harness.model.workflow import Scenario
 
+DEPTHS = {"singles": 1, "pairs": 2, "triples": 3}
+"""Strategy -> how many faults a run may have."""
+
 
 @click.command("run", short_help="Explore a scenario.")
 @click.argument("scenario")
@@ -50,6 +53,21 @@ if TYPE_CHECKING:
     "--skip-recovery-paths",
     is_flag=True,
     help="Only boundaries of the sound path. With --only or --shard, nothing else is run then.",
+)
+@click.option(
+    "--explore",
+    type=click.Choice(list(DEPTHS)),
+    default="singles",
+    show_default=True,
+    help="How far: every fault, every ordered pair of faults, every triple.",
+)
+@click.option("--faults", type=click.IntRange(1), metavar="M", help="So many faults in a run, instead of --explore.")
+@click.option(
+    "--reduce",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Pairs and deeper: only faults within one operation, and 2 % of the others as an audit (auto: when there are many).",
 )
 @click.option("--max-schedules", type=click.IntRange(1), help="Stop after so many schedules.")
 @click.option(
@@ -101,6 +119,9 @@ def command(
     only: tuple[str, ...],
     exclude: tuple[str, ...],
     skip_recovery_paths: bool,
+    explore: str,
+    faults: int | None,
+    reduce: str,
     max_schedules: int | None,
     max_time: float | None,
     run_limit: float,
@@ -142,6 +163,8 @@ def command(
         rig=rig,
         resume=resume,
         skip_recovery_paths=skip_recovery_paths,
+        faults=faults or DEPTHS[explore],
+        reduce=reduce,
     )
     if dry_run:
         return _dry_run(named, candidate, options, as_json)
