@@ -11,10 +11,12 @@ from fakes.cloud.domain import Cloud
 from fakes.core.kernel import ActionSpec, Provider
 from fakes.dns.domain import Dns
 from fakes.email.domain import Email
+from fakes.inventory.domain import Inventory
 from fakes.payment.domain import Payment
+from fakes.shipment.domain import Shipments
 from fakes.tenant.domain import Tenants
 
-_CLASSES: tuple[type[Provider], ...] = (Payment, Dns, Email, Checkout, Tenants, Cloud, Access)
+_CLASSES: tuple[type[Provider], ...] = (Payment, Dns, Email, Checkout, Tenants, Cloud, Access, Inventory, Shipments)
 
 PROVIDERS: dict[str, type[Provider]] = {provider.name: provider for provider in _CLASSES}
 """Name -> provider. The approval queue is not among them: it has no cell and makes no effects."""

@@ -82,6 +82,16 @@ class ApprovalQueue(Endpoint):
         """Ids of the approvals nobody has decided, oldest first."""
         return tuple(approval.id for approval in self._approvals.values() if approval.state == PENDING)
 
+    def grant(self, approval: str, valid_ns: int) -> bool:
+        """Grant it for so long if it is pending: the first decision wins. Was it?"""
+        found = self._approvals.get(approval)
+        if found is None or found.state != PENDING:
+            return False
+        expires_ns = self._now() + valid_ns
+        self._approvals[approval] = found._replace(state=GRANTED, expires_ns=expires_ns)
+        self._record("approval-granted", found.operation, _terms(found, expires_ns))
+        return True
+
     def deny(self, approval: str) -> bool:
         """Deny it if it is pending: the first decision wins. Was it?"""
         found = self._approvals.get(approval)
@@ -157,15 +167,10 @@ class ApprovalQueue(Endpoint):
 
     def _decide(self, approval_id: str) -> None:
         """The approver has thought. Somebody may have decided or withdrawn meanwhile, and the first decision stands."""
-        approval = self._approvals.get(approval_id)
-        if approval is None or approval.state != PENDING:
-            return
         if self._approver.decision == "denies":
             self.deny(approval_id)
-            return
-        expires_ns = self._now() + self._approver.valid_ns
-        self._approvals[approval_id] = approval._replace(state=GRANTED, expires_ns=expires_ns)
-        self._record("approval-granted", approval.operation, _terms(approval, expires_ns))
+        else:
+            self.grant(approval_id, self._approver.valid_ns)
 
     def _consume(self, arrival: Arrival) -> Approval:
         """Compare and set. Its own consumer gets the same answer again while the approval has not expired."""

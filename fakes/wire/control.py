@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -37,7 +37,6 @@ from harness.model.errors import KnownstateError
 WAIT_MAX_S = 30.0
 POLL_S = 0.02
 ENTRIES_MAX = 10_000
-COMMIT_KIND = "effect"
 
 
 class _Body(BaseModel):
@@ -69,11 +68,11 @@ class SnapshotBody(_Body):
     documents: list[tuple[str, str, Any]]
 
 
-def counts(entries: Counter[str]) -> dict[str, int]:
+def counts(entries: Counter[str], commit_kinds: Iterable[str]) -> dict[str, int]:
     """The four counts, none of which implies another."""
     return {
         "arrivals": entries["arrived"],
-        "commits": entries[COMMIT_KIND],
+        "commits": sum(entries[kind] for kind in commit_kinds),
         "responses": entries["responded"],
         "caller_views": entries["caller-saw"],
     }
@@ -92,7 +91,7 @@ def control_application(fake: Fake, places: Mapping[str, Place]) -> Starlette:
         opened = {name: list(place) for name, place in places.items()}
         time = {"now_ns": desk.clock.now_ns(), "is_manual": desk.clock.is_manual}
         said = {"name": fake.name, "title": fake.title, "ports": opened, "clock": time}
-        return JSONResponse({**said, "counts": counts(desk.journal.counts())})
+        return JSONResponse({**said, "counts": counts(desk.journal.counts(), fake.commit_kinds)})
 
     async def state(request: Request) -> JSONResponse:
         return JSONResponse(fake.view())
@@ -109,7 +108,7 @@ def control_application(fake: Fake, places: Mapping[str, Place]) -> Starlette:
         return JSONResponse([entry_data(entry) for entry in found if kind in (None, entry.kind)])
 
     async def four_counts(request: Request) -> JSONResponse:
-        return JSONResponse(counts(desk.journal.counts()))
+        return JSONResponse(counts(desk.journal.counts(), fake.commit_kinds))
 
     async def hooks(request: Request) -> JSONResponse:
         return JSONResponse(desk.board.listing())

@@ -69,6 +69,9 @@ class Fake(ABC):
     competitors: ClassVar[Mapping[str, str]] = {}
     """What `compete:WHAT` knows here, each with a sentence."""
 
+    commit_kinds: ClassVar[tuple[str, ...]] = ("effect",)
+    """Kinds of journal entries that say that something was changed."""
+
     state: Durable
 
     def __init__(self, desk: Desk, options: Options) -> None:

@@ -179,7 +179,7 @@ class Hosted:
 
     def counts(self) -> dict[str, int]:
         """The four counts."""
-        return self.call(lambda: counts(self.desk.journal.counts()))
+        return self.call(lambda: counts(self.desk.journal.counts(), self.fake.commit_kinds))
 
     def wait_for(self, kind: str, count: int = 1) -> list[Entry]:
         """Wait (bounded) until so many entries of this kind are there. Raises TimeoutError."""

@@ -1,0 +1,1 @@
+"""The inventory: its domain, and its protocol on the wire."""

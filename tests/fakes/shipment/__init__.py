@@ -1,0 +1,1 @@
+"""The shipping service: its domain, its protocol on the wire, and its events."""
