@@ -15,7 +15,7 @@ Never here: HTTP, and reservations that expire.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import ClassVar, NamedTuple
 
 from fakes.core.kernel import ActionSpec, Again, Change, Provider
@@ -59,15 +59,9 @@ class Inventory(Provider):
         moment_ns = self._now() if at_ns is None else at_ns
         on_hand, held = self._opening(sku), 0
         for row in self._table:
-            if not row.settled_ns <= moment_ns < row.undone_ns or sku_of(row) != sku:
-                continue
-            if row.action in self.shifts:
-                on_hand += row.amount
-            elif row.action == "reserve":
-                held += row.amount
-            elif row.action == "stock.commit":
-                on_hand -= row.amount
-                held -= row.amount if reservation_of(row) else 0
+            if row.settled_ns <= moment_ns < row.undone_ns and sku_of(row) == sku:
+                change = contribution(row, self.shifts)
+                on_hand, held = on_hand + change.on_hand, held + change.held
         return Levels(on_hand, held)
 
     def _opening(self, sku: str) -> int:
@@ -135,6 +129,17 @@ def quantity_of(value: str | int | None) -> int:
     if not isinstance(value, int) or not 0 < value <= QUANTITY_MAX:
         raise ProviderFailure("invalid", f"quantity {value!r} is not a whole number from 1 to {QUANTITY_MAX}")
     return value
+
+
+def contribution(row: Row, shifts: Container[str]) -> Levels:
+    """What a standing row adds to the stock of its article."""
+    if row.action in shifts:
+        return Levels(row.amount, 0)
+    if row.action == "reserve":
+        return Levels(0, row.amount)
+    if row.action == "stock.commit":
+        return Levels(-row.amount, -row.amount if reservation_of(row) else 0)
+    return Levels(0, 0)
 
 
 def sku_of(row: Row) -> str:

@@ -354,7 +354,7 @@ class _StockState(ProviderState):
     """The rows; after a restart, sweeps are set again."""
 
     def __init__(self, stock: Stock, sweep_later: Callable[[str], None]) -> None:
-        super().__init__(stock)
+        super().__init__(stock, count=stock.count)
         self._stock = stock
         self._sweep_later = sweep_later
 

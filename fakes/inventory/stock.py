@@ -21,9 +21,9 @@ from typing import Any, ClassVar, NamedTuple
 
 from fakes.core.kernel import ActionSpec, Again, Change
 from fakes.core.rows import NEVER, Row
-from fakes.inventory.domain import Inventory, Levels, sku_of
+from fakes.inventory.domain import Inventory, Levels, contribution, sku_of
 from fakes.wire.json_api import OnWire, Refused
-from harness.model.cell import SECOND_NS
+from harness.model.cell import SECOND_NS, Cell
 from harness.model.errors import ProviderFailure
 from harness.model.wire import Request
 
@@ -50,7 +50,7 @@ class Reservation(NamedTuple):
 class Stock(Inventory, OnWire):
     """Articles and reservations. `opening` says which articles there are from the beginning, and how many of each."""
 
-    __slots__ = ("opening",)
+    __slots__ = ("_sums", "opening")
 
     actions: ClassVar[Mapping[str, ActionSpec]] = {
         **Inventory.actions,
@@ -60,6 +60,24 @@ class Stock(Inventory, OnWire):
     shifts: ClassVar[tuple[str, ...]] = ("stock.set", "stock.adjust")
 
     opening: Mapping[str, int]
+
+    def __init__(self, cell: Cell, **lent: Any) -> None:
+        super().__init__(cell, **lent)
+        self._sums: dict[str, tuple[int, int]] = {}
+
+    def levels(self, sku: str, at_ns: int | None = None) -> Levels:
+        """The stock now, or as it was. Now is what is asked all the time, so its sums are kept."""
+        if at_ns is not None:
+            return super().levels(sku, at_ns)
+        shifted, held = self._sums.get(sku, (0, 0))
+        return Levels(self._opening(sku) + shifted, held)
+
+    def count(self, row: Row, sign: int) -> None:
+        """A row came (+1) or was replaced (-1)."""
+        if row.is_standing:
+            change = contribution(row, self.shifts)
+            on_hand, held = self._sums.get(sku_of(row), (0, 0))
+            self._sums[sku_of(row)] = on_hand + sign * change.on_hand, held + sign * change.held
 
     def knows(self, sku: str) -> bool:
         """Is there such an article?"""

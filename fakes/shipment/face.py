@@ -322,7 +322,7 @@ class _ShipmentState(ProviderState):
     """Rows, sheets and events; after a restart, what is open settles, and what is queued is delivered."""
 
     def __init__(self, labels: Labels, shelf: Shelf, take_up: Callable[[], None]) -> None:
-        super().__init__(labels, shelf)
+        super().__init__(labels, shelf, count=labels.count)
         self._take_up = take_up
 
     def load(self, documents: Iterable[Document]) -> None:

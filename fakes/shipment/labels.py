@@ -26,6 +26,7 @@ from fakes.shipment.domain import Shipments
 from fakes.wire.json_api import OnWire, Refused, missing
 from fakes.wire.shelf import Shelf
 from harness.model.boundary import Phase, Purpose
+from harness.model.cell import Cell
 from harness.model.fault import Fault
 from harness.model.wire import Reply, Request
 
@@ -43,13 +44,22 @@ View = dict[str, Any]
 class Labels(Shipments, OnWire):
     """Labels with their sheets. `funds` is what can be spent in all."""
 
-    __slots__ = ("early_ns", "funds", "shelf")
+    __slots__ = ("_spent", "early_ns", "funds", "shelf")
 
     funds: int
     early_ns: int
     shelf: Shelf
 
+    def __init__(self, cell: Cell, **lent: Any) -> None:
+        super().__init__(cell, **lent)
+        self._spent = 0
+
     # Money.
+
+    def count(self, row: Row, sign: int) -> None:
+        """A row came (+1) or was replaced (-1)."""
+        if row.action == BUY and row.is_standing:
+            self._spent += sign * row.amount
 
     def balance(self, at_ns: int | None = None) -> dict[str, int | str]:
         """What was spent and came back, now or as of an earlier moment."""
@@ -62,8 +72,7 @@ class Labels(Shipments, OnWire):
 
     def _make(self, request: Request, again: Again) -> Change:
         change = super()._make(request, again)
-        left = self.balance()["available"]
-        assert isinstance(left, int)
+        left = self.funds - self._spent
         if change.amount > left:
             raise Refused(402, "declined", f"the label costs {change.amount} and {left} is left", available=left)
         return change

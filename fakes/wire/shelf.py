@@ -6,8 +6,8 @@ into a provider that is on the wire.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeAlias
 
 from fakes.core.kernel import Provider
 from fakes.core.keys import Keys, Use
@@ -48,8 +48,9 @@ class Shelf:
 
     def number(self, kind: str) -> int:
         """The next number of this kind, from 1: it makes ids that are equal in equal runs."""
-        number = int(self.get(NUMBERS, kind) or 0) + 1
-        self.put(NUMBERS, kind, number)
+        numbers = self.get(NUMBERS, "shelf") or {}
+        number = int(numbers.get(kind, 0)) + 1
+        self.put(NUMBERS, "shelf", {**numbers, kind: number})
         return number
 
     def take_changes(self) -> Iterator[Document]:
@@ -64,16 +65,26 @@ class Shelf:
             self._kinds.setdefault(kind, {})[id_] = value
 
 
-class _WatchedTable(Table):
-    __slots__ = ("touched",)
+Counted: TypeAlias = Callable[[Row, int], None]
+"""Takes a row and +1 when it comes, -1 when it is replaced: for sums that must not be made over all rows each time."""
 
-    def __init__(self) -> None:
+
+class _WatchedTable(Table):
+    __slots__ = ("count", "touched")
+
+    def __init__(self, count: Counted | None) -> None:
         super().__init__()
         self.touched: dict[str, None] = {}
+        self.count = count
 
     def put(self, row: Row) -> None:
+        old = self.get(row.reference)
         super().put(row)
         self.touched[row.reference] = None
+        if self.count is not None:
+            if old is not None:
+                self.count(old, -1)
+            self.count(row, 1)
 
 
 class _WatchedKeys(Keys):
@@ -95,10 +106,10 @@ class ProviderState:
     Pending rows are not settled by this after a restart: who accepts what is settled later sets that timer itself.
     """
 
-    def __init__(self, provider: Provider, shelf: Shelf | None = None) -> None:
+    def __init__(self, provider: Provider, shelf: Shelf | None = None, count: Counted | None = None) -> None:
         self._provider = provider
         self._shelf = shelf or Shelf()
-        self._table = provider._table = _WatchedTable()
+        self._table = provider._table = _WatchedTable(count)
         self._keys = provider._keys = _WatchedKeys(provider._keys)
         self._numbers = self._numbers_now()
 
@@ -123,6 +134,9 @@ class ProviderState:
     def load(self, documents: Iterable[Document]) -> None:
         """Be what these say."""
         provider, others = self._provider, []
+        if self._table.count is not None:
+            for row in self._table:
+                self._table.count(row, -1)
         self._table.restore((0, (), ()))
         self._keys.restore(())
         provider.arrivals = provider.commits = provider.responses = 0

@@ -29,8 +29,8 @@ class Cut(NamedTuple):
 
 
 CUTS = (
-    Cut("connect = reset", "ReadError|ConnectError|WriteError", 0, 0, 0),
-    Cut("connect = fin", "RemoteProtocolError|ReadError|WriteError", 0, 0, 0),
+    Cut("connect = reset", "ReadError|ConnectError|WriteError|RemoteProtocolError", 0, 0, 0),
+    Cut("connect = fin", "RemoteProtocolError|ReadError|ConnectError|WriteError", 0, 0, 0),
     Cut("received = reset", "ReadError", 1, 0, 0),
     Cut("received = status:503", "503", 1, 0, 1),
     Cut("parsed = fin", "RemoteProtocolError", 1, 0, 0),
