@@ -26,7 +26,8 @@ from harness.model.errors import EnvironmentMissing, UsageError
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
 pragma journal_mode=wal;
-pragma synchronous=normal;
+pragma synchronous=off;
+pragma wal_autocheckpoint=4000;
 create table if not exists about (name text primary key, value text not null) without rowid;
 create table if not exists entries (
   number integer primary key, time_ns integer not null, kind text not null, call text not null, data text not null);
