@@ -85,89 +85,101 @@ def entry_data(entry: Entry) -> dict[str, Any]:
 
 def control_application(fake: Fake, places: Mapping[str, Place]) -> Starlette:
     """The application of one hosted fake."""
-    desk = fake.desk
+    control = Control(fake, places)
+    return Starlette(
+        routes=[
+            Route("/", control.about),
+            Route("/state", control.state),
+            Route("/journal", control.journal),
+            Route("/counts", control.counts),
+            Route("/hooks", control.hooks, methods=["GET"]),
+            Route("/hooks", control.arm, methods=["POST"]),
+            Route("/hooks", control.disarm_all, methods=["DELETE"]),
+            Route("/hooks/{name}", control.disarm, methods=["DELETE"]),
+            Route("/hooks/{name}/release", control.release, methods=["POST"]),
+            Route("/views", control.views, methods=["POST"]),
+            Route("/clock/advance", control.advance, methods=["POST"]),
+            Route("/snapshot", control.snapshot, methods=["GET"]),
+            Route("/snapshot", control.restore, methods=["PUT"]),
+        ],
+        exception_handlers={ValidationError: _refuse, ValueError: _refuse, KnownstateError: _refuse},
+    )
 
-    async def about(request: Request) -> JSONResponse:
-        opened = {name: list(place) for name, place in places.items()}
-        time = {"now_ns": desk.clock.now_ns(), "is_manual": desk.clock.is_manual}
-        said = {"name": fake.name, "title": fake.title, "ports": opened, "clock": time}
-        return JSONResponse({**said, "counts": counts(desk.journal.counts(), fake.commit_kinds)})
 
-    async def state(request: Request) -> JSONResponse:
-        return JSONResponse(fake.view())
+class Control:
+    """What each route does. Runs in the fake's own loop."""
 
-    async def journal(request: Request) -> JSONResponse:
-        asked = request.query_params
+    def __init__(self, fake: Fake, places: Mapping[str, Place]) -> None:
+        self._fake = fake
+        self._desk = fake.desk
+        self._places = places
+
+    async def about(self, request: Request) -> JSONResponse:
+        opened = {name: list(place) for name, place in self._places.items()}
+        time = {"now_ns": self._desk.clock.now_ns(), "is_manual": self._desk.clock.is_manual}
+        said = {"name": self._fake.name, "title": self._fake.title, "ports": opened, "clock": time}
+        return JSONResponse({**said, "counts": self._counts()})
+
+    async def state(self, request: Request) -> JSONResponse:
+        return JSONResponse(self._fake.view())
+
+    async def journal(self, request: Request) -> JSONResponse:
+        asked, journal = request.query_params, self._desk.journal
         after, wait_s = int(asked.get("after", 0)), min(float(asked.get("wait", 0)), WAIT_MAX_S)
         waited_s = 0.0
-        while desk.journal.last_number <= after and waited_s < wait_s:
+        while journal.last_number <= after and waited_s < wait_s:
             await asyncio.sleep(POLL_S)
             waited_s += POLL_S
-        found = desk.journal.entries(after, ENTRIES_MAX)
+        found = journal.entries(after, ENTRIES_MAX)
         kind = asked.get("kind")
         return JSONResponse([entry_data(entry) for entry in found if kind in (None, entry.kind)])
 
-    async def four_counts(request: Request) -> JSONResponse:
-        return JSONResponse(counts(desk.journal.counts(), fake.commit_kinds))
+    async def counts(self, request: Request) -> JSONResponse:
+        return JSONResponse(self._counts())
 
-    async def hooks(request: Request) -> JSONResponse:
-        return JSONResponse(desk.board.listing())
+    async def hooks(self, request: Request) -> JSONResponse:
+        return JSONResponse(self._desk.board.listing())
 
-    async def arm(request: Request) -> JSONResponse:
+    async def arm(self, request: Request) -> JSONResponse:
         body = HookBody.model_validate_json(await request.body())
-        return JSONResponse({"id": desk.board.arm(parse_hook(body.hook))}, status_code=201)
+        return JSONResponse({"id": self._desk.board.arm(parse_hook(body.hook))}, status_code=201)
 
-    async def disarm_all(request: Request) -> JSONResponse:
-        desk.board.clear()
+    async def disarm_all(self, request: Request) -> JSONResponse:
+        self._desk.board.clear()
         return JSONResponse({})
 
-    async def disarm(request: Request) -> JSONResponse:
-        desk.board.disarm(request.path_params["name"])
+    async def disarm(self, request: Request) -> JSONResponse:
+        self._desk.board.disarm(request.path_params["name"])
         return JSONResponse({})
 
-    async def release(request: Request) -> JSONResponse:
-        return JSONResponse({"released": desk.board.release(request.path_params["name"])})
+    async def release(self, request: Request) -> JSONResponse:
+        return JSONResponse({"released": self._desk.board.release(request.path_params["name"])})
 
-    async def views(request: Request) -> JSONResponse:
+    async def views(self, request: Request) -> JSONResponse:
         body = ViewBody.model_validate_json(await request.body())
-        desk.note("caller-saw", body.call, {"outcome": body.outcome})
-        desk.commit()
+        self._desk.note("caller-saw", body.call, {"outcome": body.outcome})
+        self._desk.commit()
         return JSONResponse({}, status_code=201)
 
-    async def advance(request: Request) -> JSONResponse:
+    async def advance(self, request: Request) -> JSONResponse:
         body = AdvanceBody.model_validate_json(await request.body())
-        desk.advance_ns(duration_ns(body.duration))
-        return JSONResponse({"now_ns": desk.clock.now_ns()})
+        self._desk.advance_ns(duration_ns(body.duration))
+        return JSONResponse({"now_ns": self._desk.clock.now_ns()})
 
-    async def snapshot(request: Request) -> JSONResponse:
-        return JSONResponse({"documents": [list(document) for document in desk.snapshot()]})
+    async def snapshot(self, request: Request) -> JSONResponse:
+        return JSONResponse({"documents": [list(document) for document in self._desk.snapshot()]})
 
-    async def restore(request: Request) -> JSONResponse:
+    async def restore(self, request: Request) -> JSONResponse:
         body = SnapshotBody.model_validate_json(await request.body())
-        desk.restore([Document(*row) for row in body.documents])
+        self._desk.restore([Document(*row) for row in body.documents])
         return JSONResponse({})
 
-    async def refuse(request: Request, error: Exception) -> JSONResponse:
-        return JSONResponse({"error": _in_words(error)}, status_code=400)
+    def _counts(self) -> dict[str, int]:
+        return counts(self._desk.journal.counts(), self._fake.commit_kinds)
 
-    return Starlette(
-        routes=[
-            Route("/", about),
-            Route("/state", state),
-            Route("/journal", journal),
-            Route("/counts", four_counts),
-            Route("/hooks", hooks, methods=["GET"]),
-            Route("/hooks", arm, methods=["POST"]),
-            Route("/hooks", disarm_all, methods=["DELETE"]),
-            Route("/hooks/{name}", disarm, methods=["DELETE"]),
-            Route("/hooks/{name}/release", release, methods=["POST"]),
-            Route("/views", views, methods=["POST"]),
-            Route("/clock/advance", advance, methods=["POST"]),
-            Route("/snapshot", snapshot, methods=["GET"]),
-            Route("/snapshot", restore, methods=["PUT"]),
-        ],
-        exception_handlers={ValidationError: refuse, ValueError: refuse, KnownstateError: refuse},
-    )
+
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    return JSONResponse({"error": _in_words(error)}, status_code=400)
 
 
 def _in_words(error: Exception) -> str:

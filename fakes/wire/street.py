@@ -210,8 +210,9 @@ class Street:
             os.write(says, str(error).encode())
         except BaseException:
             traceback.print_exc()
+            raise
         finally:
-            os._exit(code)
+            os._exit(code)  # nothing of the parent's may run in here: no handler, no cleanup
 
     async def _serve(self, house: _House, says: int, is_first: bool) -> None:
         plot, over = house.plot, asyncio.Event()
