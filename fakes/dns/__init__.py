@@ -1,1 +1,1 @@
-"""A DNS zone."""
+"""A DNS zone: the domain, and an authoritative server with dynamic updates, a secondary and a resolver."""

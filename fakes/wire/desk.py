@@ -207,6 +207,7 @@ class Desk:
         task = asyncio.get_running_loop().create_task(self._guarded(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: work.close())  # one that was cancelled before it began was never awaited
 
     async def _guarded(self, work: Any) -> None:
         try:
