@@ -8,15 +8,31 @@ from fakes.access.domain import Access
 from fakes.approval.domain import ApprovalQueue
 from fakes.checkout.domain import Checkout
 from fakes.cloud.domain import Cloud
+from fakes.cluster.domain import Cluster
 from fakes.core.kernel import ActionSpec, Provider
+from fakes.deployment.domain import Deployments
 from fakes.dns.domain import Dns
 from fakes.email.domain import Email
+from fakes.flag.domain import Flags
 from fakes.inventory.domain import Inventory
 from fakes.payment.domain import Payment
 from fakes.shipment.domain import Shipments
 from fakes.tenant.domain import Tenants
 
-_CLASSES: tuple[type[Provider], ...] = (Payment, Dns, Email, Checkout, Tenants, Cloud, Access, Inventory, Shipments)
+_CLASSES: tuple[type[Provider], ...] = (
+    Payment,
+    Dns,
+    Email,
+    Checkout,
+    Tenants,
+    Cloud,
+    Access,
+    Flags,
+    Inventory,
+    Shipments,
+    Deployments,
+    Cluster,
+)
 
 PROVIDERS: dict[str, type[Provider]] = {provider.name: provider for provider in _CLASSES}
 """Name -> provider. The approval queue is not among them: it has no cell and makes no effects."""

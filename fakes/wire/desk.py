@@ -248,7 +248,6 @@ class Desk:
         self.commit()
         self.journal.replace_documents(documents)
         self._state.load(self.journal.documents())
-        list(self._state.take_changes())
         self.note("restored", "", {"documents": len(documents)})
         self.commit()
 

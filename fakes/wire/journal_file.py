@@ -76,6 +76,7 @@ class JournalFile:
 
     def __init__(self, path: Path | str = ":memory:") -> None:
         """Open or make it. Raises UsageError for a file that is something else, EnvironmentMissing if it cannot be had."""
+        self.path = None if path == ":memory:" else Path(path)
         try:
             self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
             self._db.executescript(_SCHEMA)

@@ -132,7 +132,9 @@ def json_application(routes: Sequence[BaseRoute]) -> Starlette:
         said = {"error": {"code": word, "message": f"{request.method} leads nowhere here: {error.detail}"}}
         return JSONResponse(said, error.status_code, dict(error.headers or {}))
 
-    return Starlette(routes=routes, exception_handlers={HTTPException: refuse})
+    application = Starlette(routes=routes, exception_handlers={HTTPException: refuse})
+    application.router.redirect_slashes = False  # its redirect cannot repeat a query that is not UTF-8
+    return application
 
 
 class OnWire(Provider):

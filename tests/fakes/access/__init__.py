@@ -1,0 +1,1 @@
+"""The access control list on the wire."""

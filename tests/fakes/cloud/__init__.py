@@ -1,0 +1,1 @@
+"""The cloud over its two protocols, asked with boto3."""

@@ -1,0 +1,1 @@
+"""The feature flag service: its rule, and its protocol on the wire."""

@@ -1,0 +1,1 @@
+"""The tenant directory: its tables, and its protocol on the wire."""
