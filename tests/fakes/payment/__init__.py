@@ -1,0 +1,1 @@
+"""The payment fake: its API in process and on the wire, with the unmodified client library."""
