@@ -15,6 +15,8 @@ QUESTIONS = {
     "sweep": "every single fault",
     "growth": "longer workflows",
     "shell": "whole processes",
+    "faces": "the fakes on the wire, against the bare framework",
+    "keyed": "ten thousand keyed requests through resets and crashes",
 }
 """Name -> what is asked. Each is a module of this folder with `measure(rounds) -> Section`."""
 ROUNDS = 30
