@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from fakes.wire.fake import Fake
+from fakes.core.kernel import Provider
+from fakes.registry import PROVIDERS
 from harness.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from fakes.wire.fake import Fake
 
 FACES: Mapping[str, str] = {
     "payment": "fakes.payment.face:PaymentFake",
@@ -27,6 +32,25 @@ FACES: Mapping[str, str] = {
     "inventory": "fakes.inventory.face:InventoryFake",
     "shipment": "fakes.shipment.face:ShipmentFake",
 }
+IN_PROCESS: Mapping[str, Mapping[str, str]] = {"payment": {"stripe": "fakes.payment.in_process:StripeAccount"}}
+"""Provider -> API -> its fake for a simulation, in which the real client library runs through a transport without sockets."""
+
+
+def in_process(interfaces: Mapping[str, str]) -> Mapping[str, type[Provider]]:
+    """The providers of a simulation for a candidate that reaches some of them by their own API. Raises UsageError."""
+    kinds = dict(PROVIDERS)
+    for provider, interface in interfaces.items():
+        known = IN_PROCESS.get(provider, {})
+        if interface not in known:
+            there = ", ".join(f"{name}: {api}" for name, apis in IN_PROCESS.items() for api in apis)
+            raise UsageError(
+                f"No simulation of {provider} has the API {interface!r}.",
+                where="the candidate's `interfaces`",
+                next_step=f"There is {there}; others are reached by `handles.call`.",
+            )
+        module, _, attribute = known[interface].partition(":")
+        kinds[provider] = getattr(import_module(module), attribute)
+    return kinds
 
 
 def face(name: str) -> type[Fake]:
@@ -38,9 +62,7 @@ def face(name: str) -> type[Fake]:
             f"There is no fake {name!r}.{hint}", where=f"fakes: {', '.join(FACES)}", next_step="Name one of these."
         )
     module, _, attribute = FACES[name].partition(":")
-    kind = getattr(import_module(module), attribute)
-    assert isinstance(kind, type), f"{FACES[name]} is no class"
-    assert issubclass(kind, Fake), f"{FACES[name]} is no fake"
+    kind: type[Fake] = getattr(import_module(module), attribute)
     assert kind.name == name, f"{FACES[name]} calls itself {kind.name}"
     return kind
 

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from fakes.wire.desk import Desk
 from fakes.wire.journal_file import Durable
@@ -30,9 +30,15 @@ class Options(BaseModel):
     cell: str = "honoured.authoritative.prompt"
     """The provider cell, in the text form of scenario files."""
 
+    @field_validator("cell")
+    @classmethod
+    def _is_cell(cls, text: str) -> str:
+        Cell.parse(text)
+        return text
+
     @property
     def provider_cell(self) -> Cell:
-        """The cell as a value. Raises UsageError."""
+        """The cell as a value."""
         return Cell.parse(self.cell)
 
 

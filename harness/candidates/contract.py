@@ -94,7 +94,11 @@ class Worker(Protocol):
 
 
 class Candidate(Protocol):
-    """The system under test."""
+    """The system under test.
+
+    It may also have `interfaces`, a mapping of providers to the API by which it reaches them (`{"payment": "stripe"}`): the simulation then
+    puts a fake with that API in place, and the real client library runs on a transport without sockets (`fakes/payment/transport.py`).
+    """
 
     traits: Traits
 

@@ -26,14 +26,14 @@ LOOPBACK = "127.0.0.1"
 POLL_S = 0.1
 
 
-@click.group("fakes", short_help="Start the fake providers as servers, and see what reaches them.")
+@click.group("fakes", short_help="Start the fake providers as servers.")
 def command() -> None:
     """The fake providers as servers that real client libraries use unmodified.
 
     \b
-    knownstate fakes up                          all of them, on free ports
+    knownstate fakes up           all of them, on free ports
     knownstate fakes up --only payment --hook "payment: after-commit = reset"
-    knownstate fakes journal                     what arrives, commits, is answered
+    knownstate fakes journal      what arrives, commits, is answered
     knownstate fakes hook payment "responding#2 = truncate:40"
     """
 
@@ -158,8 +158,7 @@ def hook_command(name: str, hook: str | None, state: Path | None, release: str |
 
 
 def _described(name: str, kind: Any) -> dict[str, Any]:
-    fields = kind.options_class.model_fields.items()
-    settings = [{"name": field, "default": info.default, "help": info.description or ""} for field, info in fields]
+    settings = [{"name": f, "default": value} for f, value in kind.options_class().model_dump(mode="json").items()]
     return {"name": name, "title": kind.title, "settings": settings, "competitors": dict(kind.competitors)}
 
 
@@ -222,7 +221,6 @@ def _options(kind: Any, chosen: Mapping[str, str]) -> Options:
             where="--set",
             next_step=f"Fields are {', '.join(kind.options_class.model_fields)}.",
         ) from None
-    _ = options.provider_cell  # a cell that is none is said now, and not by a child
     return options
 
 

@@ -258,7 +258,7 @@ class _Call:
             reply = self.desk.handle(self.base, self.base, request, self.at)
         except ProviderFailure as failure:
             self.copies()
-            return self.fail(failure.code)
+            return self.fail(failure.code, failure)
         self.copies()
         return self.answered(reply)
 
@@ -361,8 +361,9 @@ class _Call:
         self.back(seen)
         return reply
 
-    def fail(self, code: str) -> NoReturn:
-        failure = ProviderFailure(code)
+    def fail(self, code: str, told: ProviderFailure | None = None) -> NoReturn:
+        """The call has failed; `told` is the provider's own answer, with all it said, where there is one."""
+        failure = told or ProviderFailure(code)
         self.back({"call": self.base, "outcome": failure.certainty.value, "code": code})
         raise failure
 

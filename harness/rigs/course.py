@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from fakes.approval.domain import ApprovalQueue
 from fakes.core.endpoint import Endpoint
+from fakes.core.kernel import Provider
 from fakes.registry import PROVIDERS
 from harness.inject.world import World
 from harness.model.cell import SECOND_NS, Cell
@@ -138,12 +139,16 @@ def plan_of(schedule: Schedule) -> dict[str, list[Fault]]:
 
 
 def make_desks(
-    scenario: Scenario, cells: Mapping[str, Cell], world: World, now: Callable[[], int]
+    scenario: Scenario,
+    cells: Mapping[str, Cell],
+    world: World,
+    now: Callable[[], int],
+    kinds: Mapping[str, type[Provider]] = PROVIDERS,
 ) -> dict[str, Endpoint]:
     """A fresh fake of every provider the scenario uses, and the approval queue."""
     declined = frozenset(scenario.always_declined)
     desks: dict[str, Endpoint] = {
-        name: PROVIDERS[name](cell, now=now, record=_recording(world, name), later=world.later, declined=declined)
+        name: kinds[name](cell, now=now, record=_recording(world, name), later=world.later, declined=declined)
         for name, cell in cells.items()
     }
     record = _recording(world, APPROVAL)

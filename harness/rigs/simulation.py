@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from fakes.approval.domain import ApprovalQueue
+from fakes.catalogue import in_process
 from fakes.core.kernel import Provider
 from harness.candidates.answers import ledger_view
 from harness.candidates.contract import Candidate, Unsupported, Worker
@@ -70,6 +71,8 @@ class SimulationRig:
         self.scenario = scenario
         self.cells = {name: cell or own for name, own in scenario.cells.items()}
         self.cell = cell
+        self.kinds = in_process(getattr(candidate, "interfaces", {}))
+        """Provider -> its fake: one that has its own API where the candidate says that it uses that."""
         self.real_time_max_s = 0.0
         """See `_alarmed`. 0: no alarm is set."""
         self.candidate_name = candidate_name or candidate.traits.name
@@ -229,7 +232,7 @@ class Run(Course):
         self.world.strikes = self
         self.world.cut = self.cut
         world = self.world
-        self.desks = make_desks(self.scenario, rig.cells, world, lambda: world.now)
+        self.desks = make_desks(self.scenario, rig.cells, world, lambda: world.now, rig.kinds)
         self.agents: list[Agent] = []
         self._names = 0
         self.reap_errors = 0

@@ -16,6 +16,11 @@ KNOWN_ACTIONS: Mapping[str, Mapping[str, str | None]] = {
     "tenant": {"tenant.create": "tenant.delete"},
     "cloud": {"resource.create": "resource.terminate"},
     "access": {"grant": "revoke"},
+    "flag": {"flag.set": "flag.restore"},
+    "inventory": {"reserve": "release", "stock.commit": "restock"},
+    "shipment": {"label.buy": "label.void"},
+    "deployment": {"deploy": "deploy.rollback"},
+    "cluster": {"object.apply": "object.delete"},
 }
 """Provider -> action -> the action that undoes it, or None. A literal, so that reading a file does not import the
 fakes; a test holds it equal to their registry."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 import pytest
 import stripe
 
-from fakes.payment.in_process import StripeAccount
 from fakes.payment.transport import SimulatedClient
 from harness.candidates.contract import Handles
 from harness.model.boundary import Purpose
 from harness.model.cell import Cell
+from harness.model.errors import UsageError
 from harness.model.event import History
 from harness.model.fault import FAULTS, Circumstances, Family, Fault, applicable
 from harness.rigs.simulation import Explored, Run
@@ -41,18 +41,11 @@ def pay_and_look(handles: Handles) -> None:
             shop.v1.payment_intents.create({**PAY, "metadata": metadata}, {"idempotency_key": "pay/2"})  # type: ignore[typeddict-item]
 
 
-@contextmanager
-def on_account(line: str, act: Callable[[Handles], None]) -> Iterator[Run]:
-    """A run in which the payment provider has its API."""
-    with begun(Candidate("shop", act), line) as run:
-        world = run.world
-        run.desks["payment"] = StripeAccount(
-            run.rig.cells.get("payment", Cell()),
-            now=lambda: world.now,
-            record=lambda kind, where, data: world.record("payment", kind, where, data),
-            later=world.later,
-        )
-        yield run
+def on_account(line: str, act: Callable[[Handles], None]) -> AbstractContextManager[Run]:
+    """A run of a candidate that says that it reaches the payment provider by its API."""
+    candidate = Candidate("shop", act)
+    candidate.interfaces = {"payment": "stripe"}  # type: ignore[attr-defined]
+    return begun(candidate, line)
 
 
 def played(line: str) -> Explored:
@@ -91,3 +84,10 @@ def test_under_every_fault_of_its_calls_the_run_is_the_same_twice_and_pays_once_
         assert first.events == second.events, line
         payments = [action for _, action, _ in effects(first)]
         assert payments == ([] if fired(first).data["fault"] in NOTHING_PAID else ["charge"]), line
+
+
+def test_a_candidate_that_wants_an_api_nobody_has_is_told_which_there_are() -> None:
+    candidate = Candidate("shop", pay_and_look)
+    candidate.interfaces = {"dns": "stripe"}  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="There is payment: stripe"):
+        begun(candidate, "pair:seed=1:").__enter__()
