@@ -226,7 +226,11 @@ class Part:
         return offset, len(member)
 
     def close(self) -> None:
+        """Close it; a file in which nothing was written is no file of histories, and goes."""
+        is_empty = not self._file.closed and self._file.tell() == 0
         self._file.close()
+        if is_empty:
+            self.path.unlink(missing_ok=True)
 
 
 def read_member(path: Path, offset: int, length: int) -> bytes:

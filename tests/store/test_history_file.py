@@ -163,3 +163,16 @@ def test_a_full_disk_is_named() -> None:
     with pytest.raises(EnvironmentMissing, match="Cannot write /dev/full: No space left"):
         part.append(DATA)
     part.close()
+
+
+def test_a_part_in_which_nothing_was_written_leaves_no_file(tmp_path: Path) -> None:
+    """A process may be started for a batch that another one has taken meanwhile."""
+    part = Part(tmp_path / "part.jsonl.gz")
+    part.close()
+    part.close()
+    assert list(tmp_path.iterdir()) == []
+    kept = Part(tmp_path / "part.jsonl.gz")
+    kept.append(b"a line")
+    kept.close()
+    Part(tmp_path / "part.jsonl.gz").close()
+    assert len(list(tmp_path.iterdir())) == 1

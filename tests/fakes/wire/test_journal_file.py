@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,19 @@ def test_a_document_keeps_its_place_when_it_is_replaced_and_goes_when_it_is_remo
     assert list(journal.documents()) == [Document("k", "b", 2)]
 
 
+@pytest.mark.slow
 def test_a_killed_writer_has_lost_nothing_it_committed(tmp_path: Path) -> None:
-    pid = os.fork()
-    if pid == 0:
-        journal = JournalFile(tmp_path / "a.sqlite")
-        journal.record(1, "effect", "a-1", {})
-        journal.commit([Document("k", "a", 1)])
-        journal.record(2, "effect", "a-2", {})
-        os.kill(os.getpid(), signal.SIGKILL)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    script = (
+        "import os, signal, sys\n"
+        "from fakes.wire.journal_file import Document, JournalFile\n"
+        "journal = JournalFile(sys.argv[1])\n"
+        "journal.record(1, 'effect', 'a-1', {})\n"
+        "journal.commit([Document('k', 'a', 1)])\n"
+        "journal.record(2, 'effect', 'a-2', {})\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, str(tmp_path / "a.sqlite")], check=False)
+    assert done.returncode == -signal.SIGKILL
     again = JournalFile(tmp_path / "a.sqlite")
     assert [e.call for e in again.entries()] == ["a-1"]
     assert list(again.documents()) == [Document("k", "a", 1)]
