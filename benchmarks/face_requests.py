@@ -50,7 +50,7 @@ def http(method: str, path: str, body: Callable[[int], str], headers: Callable[[
             said = body(number)
             told = {"host": "bench", "content-length": str(len(said)), **headers(entry, number)}
             head = "".join(f"{name}: {value}\r\n" for name, value in told.items())
-            target = url.path.rstrip("/") + path.format(number=number)
+            target = url.path.rstrip("/") + path.format(number=number, entry=entry)
             sock.sendall(f"{method} {target} HTTP/1.1\r\n{head}\r\n{said}".encode())
             status = read_response(sock)
             assert status < 300, f"{method} {path} was answered {status}"
@@ -93,6 +93,23 @@ def keyed(entry: Entry, number: int) -> dict[str, str]:
     return {**told, "authorization": f"Bearer {entry['api_key']}"} if "api_key" in entry else told
 
 
+def token(entry: Entry, number: int) -> dict[str, str]:
+    return {"content-type": "application/json", "authorization": f"Bearer {entry['token']}"}
+
+
+def signed(entry: Entry, number: int) -> dict[str, str]:
+    """Signed anew for every call, by the library that the client uses: the client's part, and the same on both sides."""
+    from botocore.auth import SigV4Auth
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials
+
+    keys = Credentials(entry["access_key_id"], entry["secret_access_key"])
+    form = {"content-type": "application/x-www-form-urlencoded; charset=utf-8", "host": "bench"}
+    request = AWSRequest("POST", "http://bench/", headers=form, data=INSTANCE.format(number))
+    SigV4Auth(keys, "ec2", entry["region"]).add_auth(request)
+    return {name.lower(): value for name, value in request.headers.items()}
+
+
 def stripe(entry: Entry, number: int) -> dict[str, str]:
     secret = entry["env"]["STRIPE_API_KEY"]
     form = "application/x-www-form-urlencoded"
@@ -104,6 +121,8 @@ def bare_http(port: int, like: Entry) -> Entry:
 
 
 CHARGE = "amount=100&currency=eur&confirm=true&payment_method=pm_card_visa&metadata[operation]=op&metadata[target]=t-{}"
+
+INSTANCE = "Action=RunInstances&Version=2016-11-15&ImageId=ami-1&InstanceType=t3.micro&MinCount=1&MaxCount=1&ClientToken=token-{}"
 
 
 # --- DNS and SMTP --------------------------------------------------------------------------------------------------
@@ -202,6 +221,58 @@ FACES: tuple[Face, ...] = (
         "shipment",
         "http",
         http("POST", "/labels", lambda n: as_json(service="standard", reference=f"o-{n}"), keyed),
+        bare_http,
+    ),
+    Face(
+        "email: message by HTTP",
+        "email",
+        "http",
+        http(
+            "POST",
+            "/emails",
+            lambda n: json.dumps({"from": "a@b.example", "to": "c@d.example", "subject": f"{n}", "text": "Hello."}),
+            keyed,
+        ),
+        bare_http,
+    ),
+    Face(
+        "deployment: deploy",
+        "deployment",
+        "http",
+        http(
+            "POST",
+            "/repos/{entry[repository]}/deployments",
+            lambda n: as_json(ref="main", environment=f"e-{n}", auto_merge=False, required_contexts=[]),
+            token,
+        ),
+        bare_http,
+    ),
+    Face(
+        "cluster: config map",
+        "cluster",
+        "http",
+        http(
+            "POST",
+            "/api/v1/namespaces/default/configmaps",
+            lambda n: as_json(apiVersion="v1", kind="ConfigMap", metadata={"name": f"c-{n}"}, data={"a": "b"}),
+            token,
+        ),
+        bare_http,
+    ),
+    Face("cloud: instance, signed", "cloud", "http", http("POST", "/", INSTANCE.format, signed), bare_http),
+    Face(
+        "tenant: provision",
+        "tenant",
+        "http",
+        http("POST", "/tenants", lambda n: as_json(name=f"tenant-{n}"), keyed),
+        bare_http,
+    ),
+    Face("access: grant", "access", "http", http("PUT", "/grants/s-{number}/admin", lambda n: "{}", plain), bare_http),
+    Face(
+        "flag: set",
+        "flag",
+        "http",
+        http("PUT", "/flags/flag-{number}", lambda n: as_json(value=True), keyed),
         bare_http,
     ),
     Face("checkout: catalogue page", "checkout", "http", http("GET", "/", lambda n: "", plain), bare_http),

@@ -115,6 +115,7 @@ class HttpServer:
             access_log=False,
             lifespan="off",
             ws="none",
+            proxy_headers=False,
             timeout_keep_alive=IDLE_MAX_S,
             h11_max_incomplete_event_size=HEAD_BYTES_MAX,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -279,7 +280,9 @@ def _place_of_living() -> Path:
 
 
 def _journals_in(folder: Path) -> list[str]:
-    names = sorted(path.stem for path in folder.glob("*.sqlite"))
+    from fakes.catalogue import FACES
+
+    names = sorted(path.stem for path in folder.glob("*.sqlite") if path.stem in FACES)
     if not names:
         raise UsageError("There is no journal.", where=str(folder), next_step="Name the --state folder of some fakes.")
     return names
@@ -335,7 +338,7 @@ def _print_street(entries: Mapping[str, Any], folder: Path, host: str) -> None:
         where = entry.get("url") or f"{entry.get('host', '')}:{entry.get('port', '')}"
         click.echo(f"  {where}  (control {entry['control']})")
         for variable, value in entry.get("env", {}).items():
-            click.echo(f"    export {variable}={value}")
+            click.echo(f"    export {variable}={shlex.quote(str(value))}")
     click.echo(f"Journals: {folder}")
     click.echo("See them live: knownstate fakes journal. Stop: Ctrl-C.")
     sys.stdout.flush()

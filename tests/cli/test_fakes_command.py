@@ -126,6 +126,17 @@ def test_a_state_folder_that_cannot_be_is_an_environment_error(knownstate: Comma
     assert (outcome.code, "cannot be made" in outcome.err) == (4, True)
 
 
+@pytest.mark.slow
+def test_the_journals_of_all_fakes_are_shown_and_nothing_else_in_their_folder(tmp_path: Path, shell: Command) -> None:
+    """The tenant fake keeps its table beside its journal."""
+    with up(tmp_path, "--only", "tenant", "--only", "access"):
+        said = shell("fakes", "journal", "--state", tmp_path, "--no-follow")
+    assert (said.code, said.err) == (0, "")
+    assert {line.split(":")[0] for line in said.out.splitlines()[-2:]} == {"access", "tenant"}
+    other = shell("fakes", "journal", "tenants", "--state", tmp_path, "--no-follow")
+    assert (other.code, "not a journal" in other.err) == (2, True)
+
+
 def test_a_folder_without_a_journal_is_said(knownstate: Command, here: Path) -> None:
     outcome = knownstate("fakes", "journal", "--state", here)
     assert (outcome.code, "There is no journal" in outcome.err) == (2, True)

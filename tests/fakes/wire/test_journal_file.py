@@ -89,3 +89,33 @@ def test_a_journal_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentMissing, match="cannot be opened"):
         JournalFile(tmp_path / "no" / "a.sqlite")
+
+
+def test_a_long_journal_is_shortened_when_it_is_opened_and_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = JournalFile(tmp_path / "a.sqlite")
+    for number in range(20):
+        journal.record(number, "effect", f"a-{number}", {})
+        journal.commit([Document("k", str(number % 7), number), Document("gone", str(number), 1)])
+        journal.commit([Document("gone", str(number), None)])
+    before = list(journal.documents())
+    journal.close()
+    monkeypatch.setattr("fakes.wire.journal_file.STEPS_MAX", 10)
+    again = JournalFile(tmp_path / "a.sqlite")
+    assert list(again.documents()) == before == [Document("k", str(n), 14 + n if n < 6 else 13) for n in range(7)]
+    assert again.counts()["effect"] == len(again.entries()) == 20
+    again.commit([Document("k", "0", None)])
+    again.close()
+    assert list(JournalFile(tmp_path / "a.sqlite").documents()) == before[1:]
+
+
+def test_entries_are_read_from_a_number_on_and_up_to_a_limit() -> None:
+    journal = JournalFile()
+    for number in range(6):
+        journal.record(number, "arrived", "", {})
+        if number % 2:
+            journal.commit()
+    journal.record(6, "arrived", "", {})
+    assert [e.number for e in journal.entries(after=3)] == [4, 5, 6, 7]
+    assert [e.number for e in journal.entries(after=1, limit=3)] == [2, 3, 4]
