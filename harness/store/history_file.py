@@ -226,11 +226,10 @@ class Part:
         return offset, len(member)
 
     def close(self) -> None:
-        """Close it; a file in which nothing was written is no file of histories, and goes."""
-        is_empty = not self._file.closed and self._file.tell() == 0
+        """Close it. A file in which nothing was written is no file of histories, and goes; whatever is no file stays."""
         self._file.close()
-        if is_empty:
-            self.path.unlink(missing_ok=True)
+        if self.path.is_file() and not self.path.stat().st_size:
+            self.path.unlink()
 
 
 def read_member(path: Path, offset: int, length: int) -> bytes:

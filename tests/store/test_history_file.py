@@ -163,6 +163,7 @@ def test_a_full_disk_is_named() -> None:
     with pytest.raises(EnvironmentMissing, match="Cannot write /dev/full: No space left"):
         part.append(DATA)
     part.close()
+    assert Path("/dev/full").is_char_device(), "a device is not ours to remove"
 
 
 def test_a_part_in_which_nothing_was_written_leaves_no_file(tmp_path: Path) -> None:
