@@ -9,7 +9,7 @@ of the machine.
 One row a commit, since rows and their indexes cost more than what is in them: it is the difference between a third and
 a half of a bare server's requests a second.
 
-Entries are numbered from 1. Their kinds on every fake: `arrived`, `effect`, `responded`, `cut` (the fake ended a
+Entries are numbered upwards from 1, with gaps. Their kinds on every fake: `arrived`, `effect`, `responded`, `cut` (the fake ended a
 connection on purpose), `hook-fired`, `caller-saw` (told by callers), `started`, `bug`; and what a domain records besides.
 Never here: what an entry or a document means.
 """
@@ -36,13 +36,12 @@ pragma journal_mode=wal;
 pragma synchronous=off;
 pragma wal_autocheckpoint=4000;
 create table if not exists about (name text primary key, value text not null) without rowid;
-create table if not exists steps (
-  number integer primary key, last integer not null, entries text not null, documents text not null);
-create index if not exists steps_by_entry on steps (last);
+create table if not exists steps (number integer primary key, entries text not null, documents text not null);
 insert or ignore into about values ('schema', '{SCHEMA_VERSION}');
 """
-_NEW_STEP = "insert into steps (last, entries, documents) values (?, ?, ?)"
-_ENTRIES = "select entries from steps where last > ? and entries != '' order by number"
+_NEW_STEP = "insert into steps values (?, ?, ?)"
+"""A step has the number of its last entry, so that it needs no index; one without entries takes a number of its own."""
+_ENTRIES = "select entries from steps where number > ? and entries != '' order by number"
 _DOCUMENTS = "select documents from steps where documents != '' order by number"
 _ANEW = "anew"
 """Kind of the first document of a step before which no other counts."""
@@ -96,7 +95,8 @@ class JournalFile:
             )
         self._waiting: list[Entry] = []
         found = list(_entries_of(self._db, 0))
-        self._last = found[-1].number if found else 0
+        (last,) = self._db.execute("select coalesce(max(number), 0) from steps").fetchone()
+        self._last: int = last
         self._counts = Counter(entry.kind for entry in found)
         self.is_new = not found
         self._shorten()
@@ -119,7 +119,10 @@ class JournalFile:
         documents = list(changes)
         if not self._waiting and not documents:
             return
-        told = _text(self._waiting) if self._waiting else ""
+        if self._waiting:
+            told = _text(self._waiting)
+        else:
+            told, self._last = "", self._last + 1
         state = _text(documents) if documents else ""
         self._db.execute(_NEW_STEP, (self._last, told, state))
         self._waiting.clear()
@@ -144,6 +147,8 @@ class JournalFile:
 
     def replace_documents(self, documents: Iterable[Document]) -> None:
         """Make these the only ones: a restore. What happened before stays in the entries."""
+        assert not self._waiting, "what happened before is committed first"
+        self._last += 1
         self._db.execute(_NEW_STEP, (self._last, "", _text([Document(_ANEW, "", True), *documents])))
 
     def counts(self) -> Counter[str]:

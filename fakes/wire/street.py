@@ -39,6 +39,8 @@ FAST_DEATHS_MAX = 3
 """A child that dies this often in a row before it is ready will not come up."""
 LOOK_EVERY_S = 0.01
 PLACE_FILE = "street.json"
+GC_THRESHOLD = (20_000, 20, 20)
+"""A fake's state only grows; what a request leaves behind is small and mostly freed without the collector."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ class Street:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 signal.signal(number, signal.SIG_DFL)
             gc.freeze()  # what the parent loaded stays: no need to look through it again and again
+            gc.set_threshold(*GC_THRESHOLD)
             asyncio.run(self._serve(house, says, is_first))
             code = 0
         except KnownstateError as error:
