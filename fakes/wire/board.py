@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fakes.wire.clock import Clock
-from fakes.wire.points import PASS, Act, Action, Facts, Hook, Point
+from fakes.wire.points import DATAGRAM_ACTS, PASS, REQUEST_POINTS, Act, Action, Facts, Hook, Point
 from harness.model.errors import UsageError
 
 HOOKS_MAX = 1000
@@ -66,6 +66,8 @@ class Board:
         self._compete = compete
         self._armed: dict[str, Armed] = {}
         self._numbers = 0
+        self.has_datagrams = False
+        """Does this fake take datagrams? Without, nothing on a request's way can be dropped, doubled or overtaken."""
 
     @property
     def is_empty(self) -> bool:
@@ -73,7 +75,13 @@ class Board:
         return not self._armed
 
     def arm(self, hook: Hook) -> str:
-        """Put a hook on the board; returns its id. Raises UsageError when there are too many."""
+        """Put a hook on the board; returns its id. Raises UsageError when there are too many, or it could do nothing here."""
+        if hook.point in REQUEST_POINTS and hook.action.act in DATAGRAM_ACTS and not self.has_datagrams:
+            raise UsageError(
+                f"{hook.action.act} is for datagrams, and this fake takes none.",
+                where=f"hook {str(hook)!r}",
+                next_step="Use reset, fin or truncate, or delay the request.",
+            )
         if len(self._armed) >= HOOKS_MAX:
             raise UsageError(f"There are {HOOKS_MAX} hooks already.", next_step="Disarm some.")
         self._numbers += 1

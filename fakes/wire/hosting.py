@@ -59,6 +59,7 @@ class Host:
     ) -> None:
         self.desk = open_desk(kind.name, folder, clock=clock)
         self.fake = kind(self.desk, options)
+        self.desk.board.has_datagrams = any(port.transport != "tcp" for port in kind.ports)
         self.desk.seat(self.fake.state, self.fake.compete)
         self.places: dict[str, Place] = {}
 

@@ -94,18 +94,19 @@ class Act(StrEnum):
 REQUEST_POINTS = tuple(Point)[:8]
 _ANYWHERE = frozenset({Act.PASS, Act.DELAY, Act.HANG, Act.CRASH, Act.COMPETE, Act.SIGNAL})
 _CUTS = frozenset({Act.RESET, Act.FIN})
+DATAGRAM_ACTS = frozenset({Act.DROP, Act.TWICE, Act.LATE})
 
 ALLOWED: Mapping[Point, frozenset[Act]] = {
     Point.CONNECT: _ANYWHERE | _CUTS,
-    Point.RECEIVED: _ANYWHERE | _CUTS | {Act.STATUS, Act.DROP, Act.TWICE, Act.LATE},
+    Point.RECEIVED: _ANYWHERE | _CUTS | DATAGRAM_ACTS | {Act.STATUS},
     Point.PARSED: _ANYWHERE | _CUTS | {Act.STATUS},
     Point.KEY_CLAIMED: _ANYWHERE | _CUTS | {Act.STATUS},
     Point.BEFORE_COMMIT: _ANYWHERE | _CUTS | {Act.STATUS},
     Point.AFTER_COMMIT: _ANYWHERE | _CUTS | {Act.STATUS},
-    Point.RESPONDING: _ANYWHERE | _CUTS | {Act.TRUNCATE, Act.DROP, Act.TWICE, Act.LATE},
+    Point.RESPONDING: _ANYWHERE | _CUTS | DATAGRAM_ACTS | {Act.TRUNCATE},
     Point.RESPONDED: _ANYWHERE | _CUTS,
     Point.READ: _ANYWHERE | _CUTS | {Act.STATUS, Act.STALE},
-    Point.EVENT: _ANYWHERE | {Act.DROP, Act.TWICE, Act.LATE},
+    Point.EVENT: _ANYWHERE | DATAGRAM_ACTS,
     Point.SETTLE: _ANYWHERE | {Act.FAIL},
 }
 """Which action fits which point. DROP, TWICE and LATE on a request's way are for datagrams alone."""

@@ -30,7 +30,7 @@ from fakes.wire.clock import Clock
 from fakes.wire.fake import LOOPBACK, Fake, Options, Sockets
 from fakes.wire.hosting import Host, bind_all, close_all
 from fakes.wire.points import Hook
-from harness.model.errors import EnvironmentMissing, KnownstateError
+from harness.model.errors import EnvironmentMissing, KnownstateError, UsageError
 
 READY_MAX_S = 30.0
 STOP_MAX_S = 5.0
@@ -167,13 +167,14 @@ class Street:
     def _await_ready(self, house: _House, pipe: int) -> None:
         name = house.plot.kind.name
         text = _read_all(pipe, READY_MAX_S)
-        if text.startswith(b"{"):
-            house.entry, house.fast_deaths = json.loads(text), 0
+        said: dict[str, Any] = json.loads(text) if text.endswith(b"}") else {}
+        if said and "what" not in said:
+            house.entry, house.fast_deaths = said, 0
             return
         _end(house.pid, time.monotonic() + STOP_MAX_S)
         house.pid = 0
-        if text:
-            raise self._lost(name, text.decode(errors="replace").strip())
+        if said:
+            raise UsageError(f"{name}: {said['what']}", where=said["where"], next_step=said["next"])
         house.fast_deaths += 1
         if house.fast_deaths >= FAST_DEATHS_MAX:
             raise self._lost(name, "died before it was ready, again and again")
@@ -210,7 +211,7 @@ class Street:
             asyncio.run(self._serve(house, says, is_first))
             code = 0
         except KnownstateError as error:
-            os.write(says, str(error).encode())
+            os.write(says, json.dumps({"what": error.what, "where": error.where, "next": error.next_step}).encode())
         except BaseException:
             traceback.print_exc()
             raise

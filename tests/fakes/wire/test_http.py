@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from fakes.wire.hosting import Hosted
+from fakes.wire.points import Facts
 from tests.fakes.wire.echo import Echo
 
 
@@ -214,3 +215,18 @@ def test_too_much_is_refused_and_the_connection_ends(echo: Hosted) -> None:
 def test_a_bug_of_ours_is_a_500_and_noted(echo: Hosted) -> None:
     assert httpx.post(url(echo, "/broken")).status_code == 500
     assert "a bug of ours" in echo.entries("bug")[-1].data["error"]
+
+
+class _Watching(Echo):
+    """Its competitor changes nothing: it looks at what is on disk at that moment."""
+
+    def compete(self, what: str, facts: Facts) -> None:
+        self.seen = [text for (text,) in self.desk.journal._db.execute("select documents from steps order by number")]
+
+
+def test_state_is_on_disk_when_its_response_is_about_to_be_written() -> None:
+    """A hook that hangs or crashes would make it durable itself; this one does not."""
+    with Hosted(_Watching) as watching:
+        watching.arm("responding = compete:look")
+        assert outcome(watching, "kept") == "200"
+        assert '"kept"' in watching.call(lambda: watching.fake.seen[-1])  # type: ignore[attr-defined]

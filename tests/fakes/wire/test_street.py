@@ -20,7 +20,7 @@ from fakes.wire.fake import Options
 from fakes.wire.journal_file import read_entries
 from fakes.wire.points import parse_hook
 from fakes.wire.street import PLACE_FILE, Plot, Street
-from harness.model.errors import EnvironmentMissing
+from harness.model.errors import EnvironmentMissing, UsageError
 from tests.fakes.wire.echo import Echo
 
 pytestmark = pytest.mark.slow
@@ -148,5 +148,11 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 
 def test_a_journal_that_is_none_is_said_and_not_started_again_and_again(tmp_path: Path) -> None:
     (tmp_path / "echo.sqlite").write_text("no database, and long enough to be read as one" * 50)
-    with pytest.raises(EnvironmentMissing, match="not a journal"), Street([Plot(Echo, Options())], tmp_path):
-        pass
+    with pytest.raises(UsageError, match=r"^echo: This is not a journal.*Where: \S+echo.sqlite. Next: Give another"):
+        Street([Plot(Echo, Options())], tmp_path).__enter__()
+
+
+def test_a_hook_that_could_do_nothing_is_refused_at_the_start(tmp_path: Path) -> None:
+    plot = Plot(Echo, Options(), (parse_hook("received = drop"),))
+    with pytest.raises(UsageError, match="drop is for datagrams, and this fake takes none"):
+        Street([plot], tmp_path).__enter__()
